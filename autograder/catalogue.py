@@ -1,0 +1,340 @@
+"""course.toml and exercise.toml as frozen dataclasses; the only place that knows their keys.
+
+Standard library only.  Everything is checked while it is read, so that a typing error in a course is one sentence
+with the file's name, and no later room has to doubt a value.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from autograder.errors import CourseError, UsageError
+
+TIERS = ("tiny", "ragged", "stress", "speed")
+COMPARE_KINDS = ("close", "exact")
+DEVICES = ("cpu", "cuda")
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A ``@triton.jit`` function that an exercise asks for, with the signature it must keep."""
+
+    name: str
+    parameters: tuple[str, ...]
+    constexpr: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One property of an exercise on one case.
+
+    ``case`` holds plain numbers, booleans and strings: shapes, flags and the kind of data; ``oracle.py`` and
+    ``launch.py`` give them meaning.  ``devices`` are those on which the check runs.
+    """
+
+    id: str
+    tier: str
+    weight: float
+    proves: str
+    case: Mapping[str, Any]
+    devices: tuple[str, ...] = DEVICES
+    hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Exercise:
+    """One graded task: its texts, its functions and its checks."""
+
+    id: str
+    lesson: int
+    title: str
+    points: float
+    file: str
+    functions: tuple[Function, ...]
+    needs: tuple[str, ...]
+    optional: bool
+    devices: tuple[str, ...]
+    allow_atomics: bool
+    allow_tl: frozenset[str]
+    compare: Mapping[str, str]
+    checks: tuple[Check, ...]
+    folder: Path
+
+    @property
+    def launch(self) -> Path:
+        return self.folder / "launch.py"
+
+    @property
+    def oracle(self) -> Path:
+        return self.folder / "oracle.py"
+
+    @property
+    def handout(self) -> Path:
+        return self.folder / "handout.md"
+
+    @property
+    def hints(self) -> Path:
+        return self.folder / "hints.md"
+
+    @property
+    def stub(self) -> str:
+        """The stub's path inside ``assignments/`` and ``solutions/``, such as ``lesson7/flash_attention.py``."""
+        return f"lesson{self.lesson}/{self.file}"
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    number: int
+    title: str
+    exercises: tuple[Exercise, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A whole course, in teaching order."""
+
+    root: Path
+    title: str
+    release_url: str
+    gpu_targets: tuple[str, ...]
+    lessons: tuple[Lesson, ...]
+
+    @property
+    def exercises(self) -> tuple[Exercise, ...]:
+        return tuple(exercise for lesson in self.lessons for exercise in lesson.exercises)
+
+    def exercise(self, exercise_id: str) -> Exercise:
+        """The exercise of that id.
+
+        Raises:
+            UsageError: there is none; the sentence lists the ids.
+        """
+        for exercise in self.exercises:
+            if exercise.id == exercise_id:
+                return exercise
+        known = ", ".join(exercise.id for exercise in self.exercises)
+        raise UsageError(f"There is no exercise called {exercise_id!r}. The exercises are: {known}.")
+
+    def select(self, ids: Iterable[str] = (), lesson: int | None = None) -> tuple[Exercise, ...]:
+        """The named exercises, or those of one lesson, or all; always in the course's order.
+
+        Raises:
+            UsageError: an id or lesson that does not exist.
+        """
+        chosen = {self.exercise(exercise_id).id for exercise_id in ids}
+        if lesson is not None and lesson not in {item.number for item in self.lessons}:
+            numbers = ", ".join(str(item.number) for item in self.lessons)
+            raise UsageError(f"This course has no lesson {lesson}. Its lessons are: {numbers}.")
+        return tuple(
+            exercise
+            for exercise in self.exercises
+            if (not chosen or exercise.id in chosen) and (lesson is None or exercise.lesson == lesson)
+        )
+
+
+def find_root(start: Path) -> Path:
+    """The course root: the nearest folder at or above ``start`` that holds ``course/course.toml``.
+
+    Raises:
+        CourseError: there is none.
+    """
+    start = start.resolve()
+    for folder in (start, *start.parents):
+        if (folder / "course" / "course.toml").is_file():
+            return folder
+    raise CourseError(
+        f"No course found at or above {start}: no folder there holds course/course.toml. "
+        "Go into the course's folder, or name it with --root DIR."
+    )
+
+
+def load_course(root: Path) -> Course:
+    """Read a course and all its exercises.
+
+    Raises:
+        CourseError: a file is missing, is no TOML, or has a missing, unknown or ill-typed key.
+    """
+    path = root / "course" / "course.toml"
+    table = _Table.read(path)
+    lessons = []
+    for entry in table.tables("lesson"):
+        number, title, ids = entry.integer("number"), entry.text("title"), entry.texts("exercises")
+        entry.finish()
+        exercises = tuple(_load_exercise(root, number, exercise_id) for exercise_id in ids)
+        lessons.append(Lesson(number, title, exercises))
+    course = Course(
+        root=root,
+        title=table.text("title"),
+        release_url=table.text("release_url", ""),
+        gpu_targets=table.texts("gpu_targets", ()),
+        lessons=tuple(lessons),
+    )
+    table.finish()
+    _check_course(course, path)
+    return course
+
+
+def read_checks(table: _Table, hidden: bool = False) -> tuple[Check, ...]:
+    """The ``[[checks]]`` of an exercise, or of one exercise's hidden cases."""
+    checks = []
+    for entry in table.tables("checks"):
+        check = Check(
+            id=entry.text("id"),
+            tier=entry.choice("tier", TIERS),
+            weight=entry.number("weight", 1.0),
+            proves=entry.text("proves"),
+            case=MappingProxyType(entry.mapping("case")),
+            devices=entry.choices("devices", DEVICES),
+            hidden=hidden,
+        )
+        entry.finish()
+        checks.append(check)
+    return tuple(checks)
+
+
+def load_hidden(path: Path) -> Mapping[str, tuple[Check, ...]]:
+    """Hidden checks by exercise id, from ``solutions/hidden.toml``; empty when there is no such file."""
+    if not path.is_file():
+        return {}
+    table = _Table.read(path)
+    hidden = {}
+    for exercise_id in table.keys():
+        entry = table.table(exercise_id)
+        hidden[exercise_id] = read_checks(entry, hidden=True)
+        entry.finish()
+    return hidden
+
+
+def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
+    folder = root / "course" / "exercises" / f"lesson{lesson}" / exercise_id
+    table = _Table.read(folder / "exercise.toml")
+    functions = []
+    for entry in table.tables("functions"):
+        function = Function(
+            entry.text("name"), entry.texts("parameters"), frozenset(entry.texts("constexpr", ()))
+        )
+        entry.finish()
+        functions.append(function)
+    exercise = Exercise(
+        id=exercise_id,
+        lesson=lesson,
+        title=table.text("title"),
+        points=table.number("points"),
+        file=table.text("file"),
+        functions=tuple(functions),
+        needs=table.texts("needs", ()),
+        optional=table.flag("optional", False),
+        devices=table.choices("devices", DEVICES),
+        allow_atomics=table.flag("allow_atomics", False),
+        allow_tl=frozenset(table.texts("allow_tl", ())),
+        compare=MappingProxyType(table.mapping("compare")),
+        checks=read_checks(table),
+        folder=folder,
+    )
+    table.finish()
+    for name, kind in exercise.compare.items():
+        if kind not in COMPARE_KINDS:
+            raise CourseError(f"{folder / 'exercise.toml'}: compare.{name} must be one of {', '.join(COMPARE_KINDS)}.")
+    return exercise
+
+
+def _check_course(course: Course, path: Path) -> None:
+    seen: set[str] = set()
+    for exercise in course.exercises:
+        where = exercise.folder / "exercise.toml"
+        if exercise.id in seen:
+            raise CourseError(f"{path}: the exercise {exercise.id} is listed twice.")
+        if unknown := [need for need in exercise.needs if need not in seen]:
+            raise CourseError(f"{where}: needs {unknown[0]!r}, which is no earlier exercise of the course.")
+        if not exercise.functions or not exercise.checks or exercise.points <= 0:
+            raise CourseError(f"{where}: an exercise has at least one function, one check, and points above 0.")
+        ids = [check.id for check in exercise.checks]
+        if len(set(ids)) != len(ids):
+            raise CourseError(f"{where}: two checks share an id.")
+        if not exercise.compare:
+            raise CourseError(f"{where}: [compare] must name every output and how it is compared.")
+        seen.add(exercise.id)
+
+
+class _Table:
+    """A TOML table that knows where it stands in its file, and complains about what is missing or left over."""
+
+    def __init__(self, values: dict[str, Any], where: str) -> None:
+        self._values = values
+        self._where = where
+        self._left = set(values)
+
+    @classmethod
+    def read(cls, path: Path) -> _Table:
+        try:
+            return cls(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
+        except OSError as error:
+            raise CourseError(f"{path} cannot be read ({error.strerror}).") from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise CourseError(f"{path} is not valid TOML: {error}.") from error
+
+    def keys(self) -> tuple[str, ...]:
+        return tuple(self._values)
+
+    def finish(self) -> None:
+        """Raises CourseError when a key was never asked for: it is a typing error."""
+        if self._left:
+            raise CourseError(f"{self._where}: unknown key {sorted(self._left)[0]!r}.")
+
+    def text(self, key: str, default: str | None = None) -> str:
+        return self._get(key, str, default)
+
+    def integer(self, key: str) -> int:
+        return self._get(key, int, None)
+
+    def number(self, key: str, default: float | None = None) -> float:
+        value = self._get(key, (int, float), default)
+        return float(value)
+
+    def flag(self, key: str, default: bool) -> bool:
+        return self._get(key, bool, default)
+
+    def mapping(self, key: str) -> dict[str, Any]:
+        return self._get(key, dict, None)
+
+    def table(self, key: str) -> _Table:
+        return _Table(self.mapping(key), f"{self._where}: [{key}]")
+
+    def texts(self, key: str, default: tuple[str, ...] | None = None) -> tuple[str, ...]:
+        values = self._get(key, (list, tuple), default)
+        if not all(isinstance(value, str) for value in values):
+            raise CourseError(f"{self._where}: {key!r} must be a list of texts.")
+        return tuple(values)
+
+    def tables(self, key: str) -> list[_Table]:
+        values = self._get(key, list, None)
+        if not all(isinstance(value, dict) for value in values):
+            raise CourseError(f"{self._where}: {key!r} must be a list of tables.")
+        return [_Table(value, f"{self._where}: [[{key}]] {number}") for number, value in enumerate(values, 1)]
+
+    def choice(self, key: str, allowed: tuple[str, ...]) -> str:
+        value = self.text(key)
+        if value not in allowed:
+            raise CourseError(f"{self._where}: {key!r} must be one of {', '.join(allowed)}.")
+        return value
+
+    def choices(self, key: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
+        values = self.texts(key, allowed)
+        if not values or any(value not in allowed for value in values):
+            raise CourseError(f"{self._where}: {key!r} must name some of {', '.join(allowed)}.")
+        return values
+
+    def _get(self, key: str, kind: type | tuple[type, ...], default: Any) -> Any:
+        self._left.discard(key)
+        value = self._values.get(key, default)
+        if value is None:
+            raise CourseError(f"{self._where}: the key {key!r} is missing.")
+        wrong_bool = isinstance(value, bool) and kind is not bool
+        if wrong_bool or not isinstance(value, kind):
+            raise CourseError(f"{self._where}: {key!r} has the wrong type.")
+        return value

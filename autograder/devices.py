@@ -1,0 +1,41 @@
+"""Which GPU this machine has, asked in a throw-away process: a CUDA context in a process that forks poisons it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+
+# The driver's own library answers in milliseconds, without importing torch.
+_PROBE = """
+import ctypes, json
+cuda = ctypes.CDLL("libcuda.so.1")
+count, name = ctypes.c_int(), ctypes.create_string_buffer(200)
+major, minor = ctypes.c_int(), ctypes.c_int()
+assert cuda.cuInit(0) == 0 and cuda.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+cuda.cuDeviceGetName(name, 200, 0)
+cuda.cuDeviceGetAttribute(ctypes.byref(major), 75, 0)
+cuda.cuDeviceGetAttribute(ctypes.byref(minor), 76, 0)
+print(json.dumps({"name": name.value.decode(), "major": major.value, "minor": minor.value}))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """The first CUDA device: its name and compute capability, such as (7, 5) for a T4."""
+
+    name: str
+    capability: tuple[int, int]
+
+
+def find_gpu() -> Gpu | None:
+    """The first CUDA device, or None."""
+    try:
+        answer = subprocess.run(
+            [sys.executable, "-c", _PROBE], capture_output=True, text=True, timeout=60, check=True
+        ).stdout
+        found = json.loads(answer)
+        return Gpu(found["name"], (found["major"], found["minor"]))
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError):
+        return None

@@ -1,0 +1,53 @@
+"""Every error a person may see: one or two plain sentences, and the exit code that goes with it.
+
+The tree::
+
+    AutograderError            exit 3, a fault of the grader
+     |- UsageError             exit 2, wrong command line, course or hand-in path
+     |   |- CourseError        the course folder is missing or malformed
+     |   |- HandInError        no readable hand-in at the given place
+     |   `- EnvironmentProblem the machine lacks something (no GPU, an old Triton)
+     |- LeakError              exit 3, a release would have given away a solution
+     `- WorkerError            exit 3, the worker could not be started or broke its protocol
+
+Standard library only: both sides of the trust boundary import this module.
+"""
+
+from __future__ import annotations
+
+EXIT_OK = 0
+EXIT_NOT_ALL = 1
+EXIT_USAGE = 2
+EXIT_FAULT = 3
+
+
+class AutograderError(Exception):
+    """A fault that stops a command; ``str(error)`` says what to do."""
+
+    exit_code = EXIT_FAULT
+
+
+class UsageError(AutograderError):
+    """What was asked for cannot be done as asked."""
+
+    exit_code = EXIT_USAGE
+
+
+class CourseError(UsageError):
+    """The course folder is missing or one of its files is malformed."""
+
+
+class HandInError(UsageError):
+    """The hand-in has no readable file at all."""
+
+
+class EnvironmentProblem(UsageError):
+    """This machine lacks something the request needs."""
+
+
+class LeakError(AutograderError):
+    """A release would have shown a solution or a hidden case."""
+
+
+class WorkerError(AutograderError):
+    """The worker did not start, or broke the protocol before any job ran."""

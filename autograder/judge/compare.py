@@ -1,0 +1,200 @@
+"""One observed tensor against the oracle's: written at all, special values in place, error within the bar.
+
+Two kinds of comparison.  ``exact`` (copies, masks, maxima, indices): every element equals the oracle's; +0 equals -0
+and NaN never passes.  ``close``: the largest absolute error over the oracle's finite elements is at most
+
+    bar = max(4 * E_torch, 8 * eps * max|oracle|)
+
+where E_torch is the error of unfused torch at the same dtype on the same inputs.  The test suites of flash-attention
+bound their kernels by a multiple of the framework's own error in the same way; the second term keeps the bar sane
+where torch happens to be exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from autograder.judge.tensors import unwritten
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """``message`` is empty when all is well.  ``measurements`` has error, bar and rms where there is one."""
+
+    name: str
+    message: str
+    measurements: Mapping[str, float] = field(default_factory=dict)
+    where: Mapping[str, Any] | None = None
+
+    @property
+    def ok(self) -> bool:
+        return not self.message
+
+
+def compare(
+    name: str, kind: str, got: torch.Tensor, exact: torch.Tensor, plain: torch.Tensor, raw: torch.Tensor | None
+) -> Comparison:
+    """Compare ``got`` with ``exact`` (float64), both of one shape.
+
+    ``plain`` is unfused torch's value at the input's dtype; ``raw`` is the output as it came back, for the poison, or
+    None if ``got`` is something derived.
+    """
+    if tuple(got.shape) != tuple(exact.shape):
+        return Comparison(name, f"{name} has shape {tuple(got.shape)}, expected {tuple(exact.shape)}.")
+    if raw is not None and (left := unwritten(raw)).any():
+        return Comparison(
+            name,
+            f"{_places(left, name)} {'was' if left.sum() == 1 else 'were'} never written.",
+            where=_where(name, left, got, exact),
+        )
+    if not exact.is_floating_point():
+        return _compare_exact(name, got, exact)
+    got64, exact64 = got.double(), exact.double()
+    special = _special(got64, exact64)
+    if special.any():
+        return Comparison(name, _special_message(name, special, got64, exact64), where=_where(name, special, got64, exact64))
+    return _compare_exact(name, got64, exact64) if kind == "exact" else _compare_close(name, got64, exact64, plain)
+
+
+def _compare_exact(name: str, got: torch.Tensor, exact: torch.Tensor) -> Comparison:
+    wrong = got != exact
+    measurements: dict[str, float] = {}
+    if exact.is_floating_point():
+        finite = torch.isfinite(exact)
+        error = (got - exact)[finite].abs()
+        measurements = {"error": float(error.max()) if error.numel() else 0.0, "bar": 0.0, "rms": _rms(got, exact, finite)}
+    if not wrong.any():
+        return Comparison(name, "", measurements)
+    index = _first(wrong)
+    message = (
+        f"{name} must match exactly, and {_count(wrong)} differ, the first at {_index_text(index, name)}: "
+        f"got {_number(got[index])}, expected {_number(exact[index])}."
+    )
+    return Comparison(name, message, measurements, _where(name, wrong, got, exact))
+
+
+def _compare_close(name: str, got: torch.Tensor, exact: torch.Tensor, plain: torch.Tensor) -> Comparison:
+    finite = torch.isfinite(exact)
+    error = torch.where(finite, (got - exact).abs(), 0.0)
+    bar, torch_error = _bar(exact, plain, finite)
+    worst = float(error.max()) if error.numel() else 0.0
+    measurements = {"error": worst, "bar": bar, "torch_error": torch_error, "rms": _rms(got, exact, finite)}
+    if worst <= bar:
+        return Comparison(name, "", measurements)
+    wrong = error > bar
+    index = tuple(int(i) for i in torch.unravel_index(error.argmax(), error.shape))
+    message = (
+        f"{name} is off by up to {worst:.2g} where at most {bar:.2g} is rounding. Worst at {_index_text(index, name)}: "
+        f"got {_number(got[index])}, expected {_number(exact[index])}. {_count(wrong)} are over the bar"
+        f"{_rows_text(wrong)}."
+    )
+    return Comparison(name, message, measurements, _where(name, wrong, got, exact, index))
+
+
+def _bar(exact: torch.Tensor, plain: torch.Tensor, finite: torch.Tensor) -> tuple[float, float]:
+    """The bar and torch's own error."""
+    if not finite.any():
+        return 0.0, 0.0
+    gap = (plain.double() - exact)[finite].abs()
+    torch_error = float(torch.nan_to_num(gap, nan=0.0, posinf=0.0).max())
+    eps = torch.finfo(plain.dtype).eps
+    return max(4 * torch_error, 8 * eps * float(exact[finite].abs().max())), torch_error
+
+
+def _special(got: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
+    """Where one of the two is not finite and the other is not the same infinity."""
+    either = ~torch.isfinite(got) | ~torch.isfinite(exact)
+    return either & ~(got == exact)
+
+
+def _special_message(name: str, wrong: torch.Tensor, got: torch.Tensor, exact: torch.Tensor) -> str:
+    index = _first(wrong)
+    value, right = _number(got[index]), _number(exact[index])
+    return f"{name} is {value} where {right} belongs, at {_index_text(index, name)}; {_count(wrong)} are like that{_rows_text(wrong)}."
+
+
+def _rms(got: torch.Tensor, exact: torch.Tensor, finite: torch.Tensor) -> float:
+    """Root mean square of the error, relative to that of the oracle."""
+    size = float(exact[finite].square().mean().sqrt()) if finite.any() else 0.0
+    error = float((got - exact)[finite].square().mean().sqrt()) if finite.any() else 0.0
+    return error / size if size > 0 else error
+
+
+def _where(
+    name: str, wrong: torch.Tensor, got: torch.Tensor, exact: torch.Tensor, index: tuple[int, ...] | None = None
+) -> dict[str, Any]:
+    index = _first(wrong) if index is None else index
+    return {
+        "output": name,
+        "index": list(index),
+        "got": float(got[index]),
+        "expected": float(exact[index]),
+        "wrong": int(wrong.sum()),
+        "of": wrong.numel(),
+        "rows": [list(span) for span in _spans(_wrong_rows(wrong))[:16]],
+    }
+
+
+def _first(wrong: torch.Tensor) -> tuple[int, ...]:
+    return tuple(int(i) for i in wrong.nonzero()[0])
+
+
+def _wrong_rows(wrong: torch.Tensor) -> list[int]:
+    """Indices along the first dimension with anything wrong in them."""
+    rows = wrong.reshape(wrong.shape[0], -1).any(1) if wrong.ndim else wrong.reshape(1)
+    return [int(row) for row in rows.nonzero().flatten()]
+
+
+def _spans(rows: list[int]) -> list[tuple[int, int]]:
+    """``[0, 1, 2, 7]`` as ``[(0, 2), (7, 7)]``."""
+    spans: list[tuple[int, int]] = []
+    for row in rows:
+        if spans and row == spans[-1][1] + 1:
+            spans[-1] = (spans[-1][0], row)
+        else:
+            spans.append((row, row))
+    return spans
+
+
+def _span_text(spans: list[tuple[int, int]]) -> str:
+    shown = [str(first) if first == last else f"{first}-{last}" for first, last in spans[:4]]
+    return ", ".join(shown) + (" and more" if len(spans) > 4 else "")
+
+
+def _rows_text(wrong: torch.Tensor) -> str:
+    if wrong.ndim == 0 or wrong.shape[0] == 1:
+        return ""
+    rows = _wrong_rows(wrong)
+    if len(rows) == wrong.shape[0]:
+        return ", in every row" if wrong.ndim <= 2 else ""
+    label = "row" if wrong.ndim <= 2 else "tile"
+    return f", in {label} {_span_text(_spans(rows))}" if len(rows) == 1 else f", in {label}s {_span_text(_spans(rows))}"
+
+
+def _places(wrong: torch.Tensor, name: str) -> str:
+    rows = _wrong_rows(wrong)
+    if wrong.all():
+        return f"All of {name}"
+    if wrong.ndim and wrong.reshape(wrong.shape[0], -1)[rows].all():
+        return f"{'Row' if len(rows) == 1 else 'Rows'} {_span_text(_spans(rows))} of {name}"
+    return f"{_count(wrong)} of {name}"
+
+
+def _index_text(index: tuple[int, ...], name: str) -> str:
+    if len(index) == 2:
+        return f"row {index[0]}, column {index[1]}"
+    if len(index) == 1:
+        return f"row {index[0]}"
+    return f"{name}[{', '.join(map(str, index))}]" if index else name
+
+
+def _count(wrong: torch.Tensor) -> str:
+    return f"{int(wrong.sum())} of {wrong.numel()} elements"
+
+
+def _number(value: torch.Tensor) -> str:
+    return str(value.item()) if value.dtype == torch.bool else f"{float(value):.6g}"

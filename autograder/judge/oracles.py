@@ -1,0 +1,96 @@
+"""An exercise's oracle.py, loaded by path, and the deterministic inputs of each check."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import types
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from autograder.catalogue import Check, Exercise
+from autograder.errors import CourseError
+
+Tensors = Mapping[str, torch.Tensor]
+
+
+class Oracle:
+    """The functions of one oracle.py.
+
+    ``make_inputs(case, generator)`` gives the inputs; ``oracle(case, inputs)`` the right values in the precision of
+    its inputs; optional ``observe(case, inputs, outputs)`` maps a kernel's outputs to what is compared (default: the
+    outputs themselves), and optional ``limits(case)`` bounds the worker's measurements.
+
+    Raises:
+        CourseError: the file cannot be loaded or lacks a function.
+    """
+
+    def __init__(self, path: Path) -> None:
+        module = types.ModuleType(f"oracle_{path.parent.name}")
+        module.__file__ = str(path)
+        try:
+            exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), module.__dict__)
+            self._make_inputs = module.__dict__["make_inputs"]
+            self._oracle = module.__dict__["oracle"]
+        except KeyError as error:
+            raise CourseError(f"{path} has no function {error.args[0]}.") from error
+        except Exception as error:
+            raise CourseError(f"{path} cannot be loaded: {error!r}") from error
+        self._observe = module.__dict__.get("observe")
+        self._limits = module.__dict__.get("limits")
+
+    def inputs(self, check: Check, seed: int) -> Tensors:
+        """The check's input tensors, the same for the same seed on every machine."""
+        generator = torch.Generator().manual_seed(seed)
+        tensors: Tensors = self._make_inputs(check.case, generator)
+        return tensors
+
+    def exact(self, check: Check, inputs: Tensors) -> Tensors:
+        """The right values, computed in float64."""
+        doubled = {name: x.double() if x.is_floating_point() else x for name, x in inputs.items()}
+        values: Tensors = self._oracle(check.case, doubled)
+        return values
+
+    def plain(self, check: Check, inputs: Tensors) -> Tensors:
+        """What unfused torch on CPU makes of the inputs at their own dtype."""
+        values: Tensors = self._oracle(check.case, inputs)
+        return values
+
+    def observed(self, check: Check, inputs: Tensors, outputs: Tensors) -> Tensors:
+        """What is compared with the oracle's values."""
+        if self._observe is None:
+            return outputs
+        values: Tensors = self._observe(check.case, inputs, outputs)
+        return values
+
+    def limits(self, check: Check) -> Mapping[str, float]:
+        """Upper bounds of the worker's measurements, by name."""
+        if self._limits is None:
+            return {}
+        bounds: Mapping[str, float] = self._limits(check.case)
+        return bounds
+
+
+@lru_cache(maxsize=256)
+def load_oracle(path: Path) -> Oracle:
+    """The oracle at ``path``; loaded once a process."""
+    return Oracle(path)
+
+
+def check_seed(exercise: Exercise, check: Check, seed: int, secret: bytes | None) -> int:
+    """The seed of one check's inputs: from the run's seed and, for a hidden check, the course's secret."""
+    text = f"{seed}:{exercise.id}:{check.id}".encode()
+    if check.hidden and secret is not None:
+        digest = hmac.new(secret, text, hashlib.sha256).digest()
+    else:
+        digest = hashlib.sha256(text).digest()
+    return int.from_bytes(digest[:8], "little") >> 1
+
+
+def describe_case(case: Mapping[str, Any]) -> str:
+    """A case in one line: ``seqlen_q=32, causal=True``."""
+    return ", ".join(f"{name}={value}" for name, value in case.items())

@@ -1,0 +1,107 @@
+"""From a worker's reply to a verdict on one check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from autograder.catalogue import Check, Exercise
+from autograder.judge.compare import Comparison, compare
+from autograder.judge.oracles import Oracle, Tensors
+from autograder.judge.tensors import from_raw, to_raw
+from autograder.protocol import RAN, CheckJob, CheckReply
+
+# What the worker calls a violation is, for the student, a failed check: the kernel ran and did what it must not.
+_OUTCOME = {"violation": "fail"}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a check ended: ``outcome`` is a check outcome of the result document."""
+
+    outcome: str
+    message: str
+    line: int | None = None
+    measurements: Mapping[str, Any] = field(default_factory=dict)
+    where: Mapping[str, Any] | None = None
+
+
+class Case:
+    """One check with its inputs: makes the worker's part, and judges what comes back."""
+
+    def __init__(self, exercise: Exercise, check: Check, oracle: Oracle, seed: int) -> None:
+        self._exercise = exercise
+        self._check = check
+        self._oracle = oracle
+        self._inputs: Tensors = oracle.inputs(check, seed)
+
+    def job(self) -> CheckJob:
+        """What the worker gets to see."""
+        return CheckJob(self._check.id, self._check.case, {name: to_raw(x) for name, x in self._inputs.items()})
+
+    def judge(self, reply: CheckReply) -> Verdict:
+        """The verdict on a reply."""
+        if reply.outcome != RAN:
+            outcome = _OUTCOME.get(reply.outcome, reply.outcome)
+            return Verdict(outcome, _with_line(reply.message, reply.line), reply.line)
+        comparisons = self._compare({name: from_raw(raw) for name, raw in reply.outputs.items()})
+        measurements: dict[str, Any] = dict(reply.measurements)
+        worst = max(comparisons, key=lambda item: _share_of_bar(item), default=None)
+        if worst is not None:
+            measurements.update(worst.measurements)
+        failed = [item for item in comparisons if not item.ok]
+        message = " ".join(item.message for item in failed[:2])
+        where = next((item.where for item in failed if item.where is not None), None)
+        if not failed:
+            message = self._over_limit(reply.measurements)
+        return Verdict("fail" if message else "pass", message, None, measurements, where)
+
+    def _compare(self, outputs: dict[str, torch.Tensor]) -> list[Comparison]:
+        exact = self._oracle.exact(self._check, self._inputs)
+        plain = self._oracle.plain(self._check, self._inputs)
+        try:
+            observed = self._oracle.observed(self._check, self._inputs, outputs)
+        except (RuntimeError, KeyError, ValueError, IndexError):  # outputs of the wrong shape or name
+            observed = {}
+        comparisons = []
+        for name, kind in self._exercise.compare.items():
+            if name not in observed:
+                comparisons.append(Comparison(name, f"No usable {name} came back from the kernel."))
+                continue
+            got = observed[name]
+            raw = outputs.get(name)
+            same = raw if raw is not None and raw.shape == got.shape else None
+            comparisons.append(compare(name, kind, got, exact[name], plain[name], same))
+        return comparisons
+
+    def _over_limit(self, measurements: Mapping[str, float]) -> str:
+        """A sentence about the first measurement over its limit, or ""; what was not measured is not judged."""
+        for name, bound in self._oracle.limits(self._check).items():
+            value = measurements.get(name)
+            if value is not None and value > bound:
+                return f"The result is right, but {_limit_text(name, value, bound)}"
+        return ""
+
+
+def _limit_text(name: str, value: float, bound: float) -> str:
+    kind, _, tensor = name.partition(".")
+    numbers = f"{value:.0f} where at most {bound:.0f} is streaming."
+    return {
+        "largest_load": f"one load takes too much of {tensor} at once: {numbers}",
+        "total_load": f"{tensor} is read over and over, in elements: {numbers}",
+        "largest_dimension": f"a tile is too large, by its longest side: {numbers}",
+    }.get(kind, f"{name} is {numbers}")
+
+
+def _share_of_bar(comparison: Comparison) -> float:
+    error, bar = comparison.measurements.get("error", 0.0), comparison.measurements.get("bar", 0.0)
+    if not comparison.ok:
+        return float("inf")
+    return error / bar if bar else 0.0
+
+
+def _with_line(message: str, line: int | None) -> str:
+    return message if line is None else f"Line {line}: {message}"

@@ -1,0 +1,6 @@
+"""Student source text -> vetted ``@triton.jit`` functions in a clean module; the text is parsed, never run."""
+
+from autograder.lift._lift import lift
+from autograder.lift._types import LiftedFile, LiftedFunction, Problem, Remark, Wanted
+
+__all__ = ["LiftedFile", "LiftedFunction", "Problem", "Remark", "Wanted", "lift"]

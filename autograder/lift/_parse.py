@@ -1,0 +1,196 @@
+"""Text -> top-level statements, within limits; a file that does not parse is cut so that its sound parts survive."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from autograder.lift._types import Problem
+
+MAX_BYTES = 1 << 20
+MAX_NODES = 200_000
+MAX_DEPTH = 100
+MAX_CUTS = 20
+"""How many ends are tried for a broken function before it is given up."""
+
+_HARD = re.compile(r"(?:async[ \t]+def|def|class)\b|@")
+_SOFT = re.compile(r"[^\W\d]")
+_DEF = re.compile(r"^(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
+_LINE_IN_MESSAGE = re.compile(r"(?<=\bline )\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A top-level function that Python cannot read."""
+
+    name: str
+    problem: Problem
+
+
+@dataclass(slots=True)
+class Parsed:
+    """The top level of a file in order, or ``failure``: why nothing of it can be used."""
+
+    lines: list[str]
+    statements: list[ast.stmt | Broken] = field(default_factory=list)
+    failure: Problem | None = None
+
+
+def parse(source: str) -> Parsed:
+    """Split ``source`` into lines as Python's parser does (no ``splitlines``) and read its top level."""
+    text = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    parsed = Parsed(lines=text.removesuffix("\n").split("\n"))
+    parsed.failure = _unreadable(text)
+    if parsed.failure is not None:
+        return parsed
+    whole = _try(text)
+    if not isinstance(whole, Problem):
+        parsed.statements.extend(whole)
+    elif whole.outcome == "refused":
+        parsed.failure = whole
+    else:
+        parsed.statements = _rescue(parsed.lines)
+    if sum(_size(statement) for statement in parsed.statements) > MAX_NODES:
+        parsed.failure = Problem(
+            "refused", None, "This file holds too much code to be checked; hand in only your kernels."
+        )
+    return parsed
+
+
+def _unreadable(text: str) -> Problem | None:
+    if len(text) > MAX_BYTES or len(text.encode("utf-8", "replace")) > MAX_BYTES:
+        return Problem("refused", None, "This file is larger than 1 MB; hand in only your kernels.")
+    for unit in re.finditer("[\0\ud800-\udfff]", text):
+        line = text.count("\n", 0, unit.start()) + 1
+        return Problem(
+            "refused",
+            line,
+            "This line holds a character that no Python file may hold; save the file as UTF-8 text.",
+        )
+    return None
+
+
+def _size(statement: ast.stmt | Broken) -> int:
+    return 1 if isinstance(statement, Broken) else sum(1 for _ in ast.walk(statement))
+
+
+def _try(text: str, first_line: int = 1) -> list[ast.stmt] | Problem:
+    """The statements of ``text``, whose first line is ``first_line`` of the file, or why there are none."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+    except SyntaxError as error:
+        shift = first_line - 1
+        line = None if error.lineno is None else max(1, error.lineno) + shift
+        message = _LINE_IN_MESSAGE.sub(
+            lambda number: str(int(number[0]) + shift), error.msg or "invalid syntax"
+        )
+        return Problem("compile-error", line, f"Python cannot read this line: {message}.")
+    except (RecursionError, MemoryError):
+        return Problem(
+            "refused", first_line, "The code from here on is nested too deeply to be read; split it up."
+        )
+    except ValueError:  # what newer versions of Python say of stray bytes
+        return Problem(
+            "compile-error", first_line, "Python cannot read this text; save the file as UTF-8 text."
+        )
+    if first_line > 1:
+        for statement in tree.body:
+            ast.increment_lineno(statement, first_line - 1)
+    return tree.body
+
+
+@dataclass(slots=True)
+class _Budget:
+    """Bounds the work on a hostile file: bytes that may still be parsed."""
+
+    left: int = 4 * MAX_BYTES
+
+    def try_lines(self, lines: list[str], start: int, end: int) -> list[ast.stmt] | Problem:
+        text = "\n".join(lines[start:end]) + "\n"
+        self.left -= len(text) + 200
+        if self.left < 0:
+            return Problem("compile-error", start + 1, "Python cannot read this part of the file.")
+        return _try(text, start + 1)
+
+
+def _rescue(lines: list[str]) -> list[ast.stmt | Broken]:
+    """Read each top-level definition by itself, so that one broken function costs only itself."""
+    budget = _Budget()
+    statements: list[ast.stmt | Broken] = []
+    for start, end in _pieces(lines):
+        whole = budget.try_lines(lines, start, end)
+        statements.extend(
+            _rescue_piece(lines, start, end, whole, budget) if isinstance(whole, Problem) else whole
+        )
+    return statements
+
+
+def _pieces(lines: list[str]) -> Iterator[tuple[int, int]]:
+    """From one definition at the left margin, decorators included, to the next."""
+    start, decorated = 0, False
+    for index, line in enumerate(lines):
+        if not _HARD.match(line.lstrip("\f")):
+            continue
+        if not decorated and index > start:
+            yield start, index
+            start = index
+        decorated = line.lstrip("\f").startswith("@")
+    yield start, len(lines)
+
+
+def _rescue_piece(
+    lines: list[str], start: int, end: int, problem: Problem, budget: _Budget
+) -> Iterator[ast.stmt | Broken]:
+    """Cut a piece that does not parse before each later line at the left margin: what follows may be the broken part."""
+    definition = _DEF.search("\n".join(lines[start:end]))
+    cuts = _soft_cuts(lines, start, end)
+    done = start
+    if definition is not None:
+        yield_from: list[ast.stmt | Broken] = [Broken(definition[1], problem)]
+        done = cuts[0]
+        for cut in cuts[:MAX_CUTS]:
+            found = budget.try_lines(lines, start, cut)
+            if not isinstance(found, Problem):
+                yield_from, done = list(found), cut
+                break
+        yield from yield_from
+    cuts = [cut for cut in cuts if cut > done]
+    for cut in cuts:
+        found = budget.try_lines(lines, done, cut)
+        done = cut
+        if not isinstance(found, Problem):
+            yield from found
+
+
+def _soft_cuts(lines: list[str], start: int, end: int) -> list[int]:
+    """The lines after the piece's own definition at which another top-level statement may begin, and its end."""
+    cuts: list[int] = []
+    body = start
+    while body < end and not _DEF.match(lines[body].lstrip("\f")):
+        body += 1
+    first = body + 1 if body < end else start + 1
+    cuts.extend(index for index in range(first, end) if _SOFT.match(lines[index]))
+    return [*cuts, end]
+
+
+def depth_of(node: ast.AST, limit: int = MAX_DEPTH) -> bool:
+    """Whether ``node`` is nested deeper than ``limit``; walked level by level, so no depth can hurt."""
+    level: list[ast.AST] = [node]
+    for _ in range(limit):
+        level = [child for parent in level for child in ast.iter_child_nodes(parent)]
+        if not level:
+            return False
+    return True
+
+
+def read_back(text: str) -> ast.FunctionDef | None:
+    """The one function that ``text`` holds, or None."""
+    found = _try(text)
+    if not isinstance(found, Problem) and len(found) == 1 and isinstance(found[0], ast.FunctionDef):
+        return found[0]
+    return None

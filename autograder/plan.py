@@ -1,0 +1,241 @@
+"""What will be run for each exercise: which source, which functions, which pieces of others it builds on.
+
+The hand-in is read and lifted here; nothing of it is executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.catalogue import Check, Course, Exercise, load_hidden
+from autograder.errors import CourseError
+from autograder.handin import HandIn, Place, Source, read_handin
+from autograder.lift import LiftedFile, Wanted, lift
+from autograder.release.stubs import pristine_stubs, stub_files
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What makes grading official: the solutions, the hidden checks and the secret behind their inputs."""
+
+    folder: Path
+    hidden: Mapping[str, tuple[Check, ...]]
+    secret: bytes | None
+
+    @classmethod
+    def load(cls, folder: Path, secret: bytes | None) -> Reference:
+        """The reference in a ``solutions/`` folder.
+
+        Raises:
+            CourseError: hidden.toml is malformed.
+        """
+        return cls(folder, load_hidden(folder / "hidden.toml"), secret)
+
+    def function(self, exercise: Exercise, name: str) -> str:
+        """The lifted source of one function of the solution."""
+        path = self.folder / exercise.stub
+        lifted = lift(path.read_text(encoding="utf-8"), _wanted([exercise]), extra_tl=exercise.allow_tl)
+        if problem := lifted.problem_of([name]):
+            raise CourseError(f"{path}: {problem.message}")
+        return lifted.module([name])
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One exercise of one hand-in.
+
+    ``outcome`` is set when there is nothing to run.  ``pieces`` maps each function that the kernel calls and that
+    another exercise owns to that exercise.
+    """
+
+    exercise: Exercise
+    checks: tuple[Check, ...]
+    source: Source | None
+    lifted: LiftedFile | None
+    pieces: Mapping[str, Exercise]
+    outcome: str | None = None
+    message: str = ""
+    line: int | None = None
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def file(self) -> str | None:
+        return self.source.path if self.source else None
+
+    @property
+    def builds_on(self) -> tuple[str, ...]:
+        """Ids of the exercises whose functions this one calls."""
+        return tuple(dict.fromkeys(exercise.id for exercise in self.pieces.values()))
+
+    def module(self, failed: Collection[str]) -> str:
+        """The clean module, without the pieces of the ``failed`` exercises."""
+        assert self.lifted is not None
+        names = [function.name for function in self.exercise.functions]
+        without = {name for name, owner in self.pieces.items() if owner.id in failed}
+        return self.lifted.module(names, without)
+
+    def substitutes(self, failed: Collection[str], reference: Reference | None) -> Mapping[str, str]:
+        """The reference's source for each piece of a failed exercise."""
+        if reference is None:
+            return {}
+        return {name: reference.function(owner, name) for name, owner in self.pieces.items() if owner.id in failed}
+
+    def locate(self, message: str, line: int | None) -> str:
+        """A message with its place as the student knows it: a line, or a cell and a line in it."""
+        if line is None or self.source is None:
+            return message
+        place = self.source.locate(line)
+        return f"{place[0].upper()}{place[1:]}: {message}"
+
+
+def plan_exercises(
+    course: Course, path: Path, exercises: Sequence[Exercise], reference: Reference | None
+) -> tuple[tuple[Plan, ...], tuple[str, ...]]:
+    """Plans for ``exercises`` and all that they build on, in the course's order; and notes on the hand-in.
+
+    Raises:
+        HandInError: there is nothing readable at ``path``.
+        CourseError: a stub or a solution is broken.
+    """
+    stubs = _Stubs(course)
+    handin = _read(course, path, stubs)
+    lifted: dict[str, LiftedFile] = {}
+    plans: dict[str, Plan] = {}
+    todo = [exercise.id for exercise in exercises]
+    while todo:
+        exercise = course.exercise(todo.pop())
+        if exercise.id in plans:
+            continue
+        plan = _plan(course, exercise, handin, lifted, stubs, reference)
+        plans[exercise.id] = plan
+        if plan.outcome is None:
+            todo.extend(plan.builds_on)
+    ordered = tuple(plans[exercise.id] for exercise in course.exercises if exercise.id in plans)
+    return ordered, handin.notes
+
+
+class _Stubs:
+    """The pristine stubs, and their fingerprints: an exercise is started when one of its functions differs."""
+
+    def __init__(self, course: Course) -> None:
+        self._course = course
+        self._texts = pristine_stubs(course)
+        self._lifted = {stub: lift(text, _wanted(_owners(course, stub))) for stub, text in self._texts.items()}
+
+    def untouched(self, exercise: Exercise, lifted: LiftedFile) -> bool:
+        """Whether every function of the exercise is missing or as it was handed out."""
+        pristine = self._lifted[exercise.stub]
+        for function in exercise.functions:
+            now = fingerprint(lifted, function.name)
+            if now is None and _missing(lifted, function.name):
+                continue
+            if now is None or now != fingerprint(pristine, function.name):
+                return False
+        return True
+
+    def started(self, place: Place, text: str) -> bool:
+        """Whether a text differs from the pristine stub in any exercise of its file."""
+        stub = str(place)
+        owners = _owners(self._course, stub)
+        lifted = lift(text, _wanted(owners))
+        return not all(self.untouched(exercise, lifted) for exercise in owners)
+
+
+def fingerprint(lifted: LiftedFile, name: str) -> str | None:
+    """A function's fingerprint, also where it is refused; None if it is missing or does not parse."""
+    if name in lifted.functions:
+        return lifted.functions[name].fingerprint
+    problem = lifted.problems.get(name)
+    return problem.fingerprint if problem else None
+
+
+def _missing(lifted: LiftedFile, name: str) -> bool:
+    problem = lifted.problems.get(name)
+    return problem is not None and problem.outcome == "not-started"
+
+
+def _read(course: Course, path: Path, stubs: _Stubs) -> HandIn:
+    places, names = [], {}
+    for stub in stub_files(course):
+        owners = _owners(course, stub)
+        place = Place(owners[0].lesson, owners[0].file)
+        places.append(place)
+        names[place] = frozenset(function.name for owner in owners for function in owner.functions)
+    return read_handin(path, places, names, stubs.started)
+
+
+def _plan(
+    course: Course,
+    exercise: Exercise,
+    handin: HandIn,
+    lifted_files: dict[str, LiftedFile],
+    stubs: _Stubs,
+    reference: Reference | None,
+) -> Plan:
+    hidden = reference.hidden.get(exercise.id, ()) if reference else ()
+    checks = _in_tier_order((*exercise.checks, *hidden))
+    source = handin.sources.get(Place(exercise.lesson, exercise.file))
+    if source is None:
+        return Plan(exercise, checks, None, None, {}, "not-started", f"There is no {exercise.file} in the hand-in.")
+    if source.text is None:
+        return Plan(exercise, checks, source, None, {}, "refused", source.problem or "", source.line)
+    owners = _owners(course, exercise.stub)
+    if exercise.stub not in lifted_files:
+        allowed = frozenset().union(*(owner.allow_tl for owner in owners))
+        lifted_files[exercise.stub] = lift(source.text, _wanted(owners), extra_tl=allowed)
+    lifted = lifted_files[exercise.stub]
+    names = [function.name for function in exercise.functions]
+    line = next((lifted.functions[name].line for name in names if name in lifted.functions), None)
+    if stubs.untouched(exercise, lifted):
+        missing = [name for name in names if _missing(lifted, name)]
+        message = f"There is no function {missing[0]} in {source.path}." if missing else ""
+        return Plan(exercise, checks, source, lifted, {}, "not-started", message, line)
+    others = {
+        function.name: owner for owner in owners if owner.id != exercise.id for function in owner.functions
+    }
+    pieces = {name: others[name] for name in _calls(lifted, names, others) if name in others}
+    remarks = _remarks(lifted, source, lifted.reachable(names, pieces))
+    if problem := lifted.problem_of(names, pieces):
+        draft = Plan(exercise, checks, source, lifted, pieces)
+        message = draft.locate(problem.message, problem.line)
+        return Plan(exercise, checks, source, lifted, pieces, problem.outcome, message, problem.line, remarks)
+    return Plan(exercise, checks, source, lifted, pieces, None, "", line, remarks)
+
+
+def _calls(lifted: LiftedFile, names: Iterable[str], others: Collection[str]) -> tuple[str, ...]:
+    """Functions called by ``names`` or their helpers; not what other exercises' functions call in turn."""
+    own = lifted.reachable(names, others)
+    return tuple(
+        dict.fromkeys(called for name in own if name in lifted.functions for called in lifted.functions[name].calls)
+    )
+
+
+def _remarks(lifted: LiftedFile, source: Source, names: Iterable[str]) -> tuple[str, ...]:
+    """The lift's remarks that lie within the named functions."""
+    spans = [lifted.functions[name] for name in names if name in lifted.functions]
+    return tuple(
+        f"{source.locate(remark.line).capitalize()}: {remark.message}"
+        for remark in lifted.remarks
+        if any(span.line <= remark.line <= span.end_line for span in spans)
+    )
+
+
+def _owners(course: Course, stub: str) -> tuple[Exercise, ...]:
+    """The exercises whose functions live in a stub file."""
+    return tuple(exercise for exercise in course.exercises if exercise.stub == stub)
+
+
+def _wanted(exercises: Iterable[Exercise]) -> list[Wanted]:
+    return [
+        Wanted(function.name, function.parameters, function.constexpr)
+        for exercise in exercises
+        for function in exercise.functions
+    ]
+
+
+def _in_tier_order(checks: tuple[Check, ...]) -> tuple[Check, ...]:
+    from autograder.catalogue import TIERS
+
+    return tuple(sorted(checks, key=lambda check: TIERS.index(check.tier)))

@@ -1,0 +1,299 @@
+"""The wire between the trusted pool and the untrusted worker: framed JSON headers and raw tensor bytes.
+
+A frame is ``MAGIC``, the header's length (uint32), the payload's length (uint64), the header as UTF-8 JSON, and
+the payload: the bytes of all tensors one after another, in the order of the header's ``tensors`` list.  Nothing is
+ever unpickled.  What comes back from a worker is treated as hostile: every length is bounded before it is read, and
+every field is checked before it is used.
+
+Standard library only: neither side pays for an import, and the judge can read this file in one sitting.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+MAGIC = b"MFA1"
+_PREFIX = struct.Struct("<4sIQ")
+
+MAX_HEADER_BYTES = 4 * 1024 * 1024
+MAX_MESSAGE_CHARS = 4000
+
+ITEM_SIZES: Mapping[str, int] = {
+    "float64": 8,
+    "float32": 4,
+    "float16": 2,
+    "bfloat16": 2,
+    "int64": 8,
+    "int32": 4,
+    "int16": 2,
+    "int8": 1,
+    "uint8": 1,
+    "bool": 1,
+}
+
+# What an output holds before the kernel runs.  Floats: a quiet NaN with a payload that arithmetic on ordinary numbers
+# never makes, so that "never written" and "computed a NaN" can be told apart.  Integers: an unlikely pattern.
+POISON: Mapping[str, bytes] = {
+    "float64": struct.pack("<Q", 0x7FF8DEADBEEF5EED),
+    "float32": struct.pack("<I", 0x7FC5DEAD),
+    "float16": struct.pack("<H", 0x7E5D),
+    "bfloat16": struct.pack("<H", 0x7FD5),
+    "int64": struct.pack("<Q", 0x5A5A5A5A5A5A5A5A),
+    "int32": struct.pack("<I", 0x5A5A5A5A),
+    "int16": struct.pack("<H", 0x5A5A),
+    "int8": b"\x5a",
+    "uint8": b"\x5a",
+    "bool": b"\x00",
+}
+
+# How one check ended inside the worker.  "ran" only says that the kernel came to its end: whether it is right is the
+# judge's to say.  "violation" is a memory access outside the buffers, or an input or a fence that was changed.
+RAN = "ran"
+WORKER_OUTCOMES = frozenset({RAN, "violation", "compile-error", "timeout", "crashed", "out-of-memory", "grader-error"})
+
+
+class ProtocolError(Exception):
+    """The other side broke the protocol: bad magic, a length over the limit, or a field of the wrong shape."""
+
+
+class StreamEnded(ProtocolError):
+    """The stream ended in the middle of a frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawTensor:
+    """A contiguous little-endian tensor as bytes; ``dtype`` is one of `ITEM_SIZES`."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    data: bytes | memoryview
+
+    @property
+    def numel(self) -> int:
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckJob:
+    """One launch: the case's parameters and its input tensors by name."""
+
+    id: str
+    case: Mapping[str, Any]
+    inputs: Mapping[str, RawTensor]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a child may use; ``cpu_seconds`` and ``wall_seconds`` are for the whole child."""
+
+    cpu_seconds: float = 20.0
+    wall_seconds: float = 60.0
+    memory_bytes: int = 4 * 1024**3
+    file_bytes: int = 64 * 1024**2
+    output_bytes: int = 256 * 1024**2
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """All that a child needs: vetted kernel source, the trusted launch file, and the checks to run in order.
+
+    ``module`` is the lifted source with the student's line numbers.  ``substitutes`` maps the name of a function that
+    the module calls and does not define to the source it is taken from (follow-through marks); its lines are never
+    quoted.  ``functions`` are handed to the launch.
+    """
+
+    launch: str
+    file_name: str
+    module: str
+    functions: tuple[str, ...]
+    checks: tuple[CheckJob, ...]
+    substitutes: Mapping[str, str] = field(default_factory=dict)
+    device: str = "cpu"
+    allow_atomics: bool = False
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReply:
+    """What came back for one check.  ``line`` is a line of the student's file; ``seconds`` is the launch's wall time."""
+
+    id: str
+    outcome: str
+    message: str = ""
+    line: int | None = None
+    seconds: float = 0.0
+    outputs: Mapping[str, RawTensor] = field(default_factory=dict)
+    measurements: Mapping[str, float] = field(default_factory=dict)
+
+
+def encode_job(job: Job, folder: str) -> bytes:
+    """One frame that holds ``job``; ``folder`` is the child's private working folder."""
+    tensors: list[dict[str, Any]] = []
+    chunks: list[bytes | memoryview] = []
+    for check in job.checks:
+        for name, tensor in check.inputs.items():
+            tensors.append({"check": check.id, "name": name, "dtype": tensor.dtype, "shape": list(tensor.shape)})
+            chunks.append(tensor.data)
+    header = {
+        "kind": "job",
+        "folder": folder,
+        "launch": job.launch,
+        "file_name": job.file_name,
+        "module": job.module,
+        "functions": list(job.functions),
+        "substitutes": dict(job.substitutes),
+        "device": job.device,
+        "allow_atomics": job.allow_atomics,
+        "limits": {
+            "cpu_seconds": job.limits.cpu_seconds,
+            "wall_seconds": job.limits.wall_seconds,
+            "memory_bytes": job.limits.memory_bytes,
+            "file_bytes": job.limits.file_bytes,
+            "output_bytes": job.limits.output_bytes,
+        },
+        "checks": [{"id": check.id, "case": dict(check.case)} for check in job.checks],
+        "tensors": tensors,
+    }
+    return _frame(header, chunks)
+
+
+def decode_job(header: Mapping[str, Any], payload: memoryview) -> tuple[Job, str]:
+    """The job of a frame made by `encode_job`, and its folder.  The sender is trusted."""
+    inputs: dict[str, dict[str, RawTensor]] = {check["id"]: {} for check in header["checks"]}
+    for (entry, tensor) in zip(header["tensors"], _cut(header["tensors"], payload), strict=True):
+        inputs[entry["check"]][entry["name"]] = tensor
+    checks = tuple(CheckJob(check["id"], check["case"], inputs[check["id"]]) for check in header["checks"])
+    job = Job(
+        launch=header["launch"],
+        file_name=header["file_name"],
+        module=header["module"],
+        functions=tuple(header["functions"]),
+        checks=checks,
+        substitutes=header["substitutes"],
+        device=header["device"],
+        allow_atomics=header["allow_atomics"],
+        limits=Limits(**header["limits"]),
+    )
+    return job, header["folder"]
+
+
+def encode_reply(reply: CheckReply) -> bytes:
+    """One frame that holds ``reply``."""
+    header = {
+        "kind": "check",
+        "id": reply.id,
+        "outcome": reply.outcome,
+        "message": reply.message[:MAX_MESSAGE_CHARS],
+        "line": reply.line,
+        "seconds": reply.seconds,
+        "measurements": dict(reply.measurements),
+        "tensors": [
+            {"name": name, "dtype": tensor.dtype, "shape": list(tensor.shape)}
+            for name, tensor in reply.outputs.items()
+        ],
+    }
+    return _frame(header, [tensor.data for tensor in reply.outputs.values()])
+
+
+def decode_reply(header: Mapping[str, Any], payload: memoryview) -> CheckReply:
+    """The reply of a frame from a worker.
+
+    Raises:
+        ProtocolError: a field is missing, of the wrong type, or disagrees with the payload.
+    """
+    try:
+        if header["kind"] != "check" or header["outcome"] not in WORKER_OUTCOMES:
+            raise ProtocolError("unknown kind or outcome")
+        line = header["line"]
+        entries = header["tensors"]
+        names = [_text(entry["name"]) for entry in entries]
+        measurements = {_text(key): float(value) for key, value in header["measurements"].items()}
+        return CheckReply(
+            id=_text(header["id"]),
+            outcome=header["outcome"],
+            message=_text(header["message"])[:MAX_MESSAGE_CHARS],
+            line=None if line is None else int(line),
+            seconds=float(header["seconds"]),
+            outputs=dict(zip(names, _cut(entries, payload), strict=True)),
+            measurements=measurements,
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise ProtocolError(f"malformed reply: {type(error).__name__}") from error
+
+
+def read_frame(
+    read: Callable[[int], bytes], max_payload: int, max_header: int = MAX_HEADER_BYTES
+) -> tuple[Mapping[str, Any], memoryview] | None:
+    """The next frame's header and payload, or None at a clean end of the stream.
+
+    ``read(n)`` returns at most ``n`` bytes and ``b""`` at the end.
+
+    Raises:
+        ProtocolError: bad magic, a length over its limit, a header that is no JSON object, or a cut stream.
+    """
+    prefix = _read_exactly(read, _PREFIX.size, may_end=True)
+    if prefix is None:
+        return None
+    magic, header_bytes, payload_bytes = _PREFIX.unpack(prefix)
+    if magic != MAGIC:
+        raise ProtocolError("bad magic")
+    if header_bytes > max_header or payload_bytes > max_payload:
+        raise ProtocolError("frame over the size limit")
+    raw = _read_exactly(read, header_bytes)
+    payload = _read_exactly(read, payload_bytes)
+    assert raw is not None and payload is not None
+    try:
+        header = json.loads(bytes(raw))
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError("header is not JSON") from error
+    if not isinstance(header, dict):
+        raise ProtocolError("header is not an object")
+    return header, payload
+
+
+def _frame(header: Mapping[str, Any], chunks: Sequence[bytes | memoryview]) -> bytes:
+    raw = json.dumps(header).encode()
+    size = sum(len(chunk) for chunk in chunks)
+    return b"".join([_PREFIX.pack(MAGIC, len(raw), size), raw, *chunks])
+
+
+def _cut(entries: Any, payload: memoryview) -> list[RawTensor]:
+    """Cut the payload into the tensors that ``entries`` describes; every byte must be accounted for."""
+    tensors: list[RawTensor] = []
+    start = 0
+    for entry in entries:
+        dtype = entry["dtype"]
+        shape = tuple(int(size) for size in entry["shape"])
+        if dtype not in ITEM_SIZES or len(shape) > 8 or any(size < 0 for size in shape):
+            raise ProtocolError("bad tensor description")
+        size = math.prod(shape) * ITEM_SIZES[dtype]
+        if start + size > len(payload):
+            raise ProtocolError("tensor longer than its payload")
+        tensors.append(RawTensor(dtype, shape, payload[start : start + size]))
+        start += size
+    if start != len(payload):
+        raise ProtocolError("payload longer than its tensors")
+    return tensors
+
+
+def _read_exactly(read: Callable[[int], bytes], size: int, may_end: bool = False) -> memoryview | None:
+    buffer = bytearray()
+    while len(buffer) < size:
+        part = read(min(size - len(buffer), 1 << 20))
+        if not part:
+            if may_end and not buffer:
+                return None
+            raise StreamEnded("stream ended in the middle of a frame")
+        buffer += part
+    return memoryview(buffer)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ProtocolError("text expected")
+    return value

@@ -1,0 +1,1 @@
+"""From hidden solutions to what students get: stubs, and the check that nothing leaks."""

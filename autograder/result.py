@@ -1,0 +1,197 @@
+"""The result of one grading run: frozen dataclasses, and the JSON document they become (``schema`` 1).
+
+Standard library only: reports, bulk grading and exports read results without torch.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
+
+SCHEMA = 1
+
+EXERCISE_OUTCOMES = (
+    "pass",
+    "partial",
+    "fail",
+    "not-started",
+    "refused",
+    "compile-error",
+    "timeout",
+    "crashed",
+    "out-of-memory",
+    "skipped",
+    "grader-error",
+)
+CHECK_OUTCOMES = (
+    "pass",
+    "fail",
+    "refused",
+    "compile-error",
+    "timeout",
+    "crashed",
+    "out-of-memory",
+    "skipped",
+    "grader-error",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """One check.  ``repro`` is one command that repeats it."""
+
+    id: str
+    tier: str
+    weight: float
+    hidden: bool
+    outcome: str
+    proves: str
+    message: str
+    measurements: Mapping[str, Any] = field(default_factory=dict)
+    where: Mapping[str, Any] | None = None
+    repro: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """A known mistake that explains the failure; distances are those of its model's output to the student's."""
+
+    mistake: str
+    message: str
+    distance: float
+    runner_up: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TargetResult:
+    """One GPU target; ``shared`` is shared memory in bytes a block."""
+
+    target: str
+    outcome: str
+    shared: int | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExerciseResult:
+    """One exercise; ``score`` is in points, ``line`` is where its function starts in ``file``.
+
+    ``counts`` is False where it is left out of points and exit code: optional, or no check of it can run here.
+    ``message`` says in a sentence why the exercise is not passed where no check does, and what was noticed.
+    """
+
+    id: str
+    lesson: int
+    title: str
+    points: float
+    score: float
+    optional: bool
+    outcome: str
+    seconds: float
+    file: str | None
+    line: int | None
+    counts: bool = True
+    message: str = ""
+    checks: tuple[CheckResult, ...] = ()
+    diagnosis: tuple[Diagnosis, ...] = ()
+    gpu_targets: tuple[TargetResult, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return self.outcome == "pass"
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    device: str
+    gpu: str | None
+    triton: str | None
+    torch: str | None
+    numpy: str | None
+    python: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    layers: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """A whole run.  ``error`` is set, and ``exercises`` is empty, when nothing could be graded."""
+
+    kit_version: str
+    course_title: str | None
+    seed: int | None
+    hidden: bool
+    environment: Environment
+    sandbox: Sandbox
+    exercises: tuple[ExerciseResult, ...]
+    student: str | None = None
+    error: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def points(self) -> float:
+        return sum(exercise.points for exercise in self.exercises if exercise.counts)
+
+    @property
+    def score(self) -> float:
+        return sum(exercise.score for exercise in self.exercises if exercise.counts)
+
+    @property
+    def bonus(self) -> float:
+        return sum(exercise.score for exercise in self.exercises if exercise.optional)
+
+    @property
+    def all_passed(self) -> bool:
+        """Everything that counts is passed, and there is something that counts."""
+        counting = [exercise for exercise in self.exercises if exercise.counts]
+        return bool(counting) and all(exercise.passed for exercise in counting)
+
+
+def to_document(result: RunResult) -> dict[str, Any]:
+    """The JSON document of a run, as plain lists and dictionaries; non-finite numbers are strings."""
+    document = {
+        "schema": SCHEMA,
+        "kit_version": result.kit_version,
+        "student": result.student,
+        "course": {"title": result.course_title},
+        "seed": result.seed,
+        "hidden": result.hidden,
+        "environment": result.environment,
+        "sandbox": result.sandbox,
+        "total": {"score": _round(result.score), "points": _round(result.points), "bonus": _round(result.bonus)},
+        "exercises": result.exercises,
+        "notes": result.notes,
+        "error": result.error,
+    }
+    plain: dict[str, Any] = _plain(document)
+    return plain
+
+
+def to_json(result: RunResult) -> str:
+    """The document as text, with a final line end."""
+    return json.dumps(to_document(result), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
+    return value
+
+
+def _round(value: float) -> float:
+    """Sums of weights come out as 1.9999999: rounded to what a person would write."""
+    return round(value, 6)

@@ -1,0 +1,296 @@
+"""One grading run, in the order a hand-in travels: handin -> lift -> pool -> judge -> result.
+
+What the command line, bulk grading and notebooks call.  Torch is imported only after the worker has been started, so
+that the two imports overlap.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder import __version__, devices
+from autograder.catalogue import Check, Course, Exercise
+from autograder.errors import EnvironmentProblem
+from autograder.plan import Plan, Reference, plan_exercises
+from autograder.pool import Pool
+from autograder.protocol import CheckJob, CheckReply, Job, Limits
+from autograder.result import CheckResult, Environment, ExerciseResult, RunResult, Sandbox
+
+DEFAULT_SEED = 7
+
+# Seconds of one check, on CPU and on a GPU, where the first launch of a variant is compiled.
+_LIMITS = {
+    "cpu": Limits(cpu_seconds=20.0, wall_seconds=60.0),
+    "cuda": Limits(cpu_seconds=600.0, wall_seconds=60.0),
+}
+
+Progress = Callable[[ExerciseResult], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to grade.  ``reference`` makes the run official: hidden checks, and follow-through marks."""
+
+    handin: Path
+    exercises: tuple[Exercise, ...]
+    seed: int = DEFAULT_SEED
+    reference: Reference | None = None
+    student: str | None = None
+    repro_options: str = ""
+
+
+def choose_device(wish: str) -> tuple[str, str | None]:
+    """``cpu`` or ``cuda`` for ``auto``, ``cpu`` or ``cuda``, and the GPU's name.
+
+    Raises:
+        EnvironmentProblem: ``cuda`` was asked for and there is none.
+    """
+    if wish == "cpu":
+        return "cpu", None
+    gpu = devices.find_gpu()
+    if gpu is not None and not _torch_has_cuda():
+        gpu = None
+    if gpu is not None:
+        return "cuda", gpu.name
+    if wish == "cuda":
+        raise EnvironmentProblem(
+            "No CUDA GPU that torch can use was found on this machine. Use --device cpu, which runs Triton's interpreter."
+        )
+    return "cpu", None
+
+
+class Grader:
+    """Grades hand-ins of one course on one device with one worker pool; a context manager.
+
+    Raises:
+        WorkerError: the worker cannot be started.
+    """
+
+    def __init__(self, course: Course, device: str, gpu: str | None = None, jobs: int | None = None) -> None:
+        self.course = course
+        self.device = device
+        self._gpu = gpu
+        self._jobs = jobs or (os.cpu_count() or 1)
+        self._pool = Pool(device)
+
+    def __enter__(self) -> Grader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def grade(self, request: Request, progress: Progress | None = None) -> RunResult:
+        """Grade one hand-in; ``progress`` is called with each exercise's result as it is done.
+
+        Raises:
+            HandInError: there is nothing readable at the hand-in's place.
+            CourseError: an oracle or a stub of the course is broken.
+            WorkerError: the worker is gone.
+        """
+        plans, notes = plan_exercises(self.course, request.handin, request.exercises, request.reference)
+        self._pool.wait_ready()
+        results = self._run_plans(plans, request, progress)
+        wanted = {exercise.id for exercise in request.exercises}
+        return RunResult(
+            kit_version=__version__,
+            course_title=self.course.title,
+            seed=request.seed,
+            hidden=request.reference is not None,
+            environment=environment(self.device, self._gpu),
+            sandbox=Sandbox(layers=("lifted source", "separate process", "rlimits", "scrubbed environment")),
+            exercises=tuple(results[plan.exercise.id] for plan in plans if plan.exercise.id in wanted),
+            student=request.student,
+            notes=notes,
+        )
+
+    def _run_plans(
+        self, plans: Sequence[Plan], request: Request, progress: Progress | None
+    ) -> Mapping[str, ExerciseResult]:
+        """Run all plans, several at once, each after those that it builds on."""
+        results: dict[str, ExerciseResult] = {}
+        waiting = list(plans)
+        running: dict[Future[ExerciseResult], Plan] = {}
+        with ThreadPoolExecutor(self._jobs) as executor:
+            while waiting or running:
+                for plan in [plan for plan in waiting if all(need in results for need in plan.builds_on)]:
+                    waiting.remove(plan)
+                    needs = {need: results[need].passed for need in plan.builds_on}
+                    running[executor.submit(self._run_plan, plan, needs, request)] = plan
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    result = future.result()
+                    results[running.pop(future).exercise.id] = result
+                    if progress is not None:
+                        progress(result)
+        return results
+
+    def _run_plan(self, plan: Plan, needs: Mapping[str, bool], request: Request) -> ExerciseResult:
+        start = time.perf_counter()
+        failed = [need for need, passed in needs.items() if not passed]
+        runnable = [check for check in plan.checks if self.device in check.devices]
+        if plan.outcome is not None:
+            return self._unrun(plan, plan.outcome, plan.message)
+        if not runnable or self.device not in plan.exercise.devices:
+            device = "a CUDA GPU" if self.device == "cpu" else "the CPU"
+            return self._unrun(plan, "skipped", f"Runs only on {device}.", counts=False)
+        if failed and request.reference is None:
+            names = " and ".join(failed)
+            return self._unrun(plan, "skipped", f"Calls {names}, which has to pass first.")
+        from autograder.judge.oracles import check_seed, load_oracle
+        from autograder.judge.verdict import Case, Verdict
+
+        oracle = load_oracle(plan.exercise.oracle)
+        secret = request.reference.secret if request.reference else None
+        cases = {
+            check.id: Case(plan.exercise, check, oracle, check_seed(plan.exercise, check, request.seed, secret))
+            for check in runnable
+        }
+        verdicts: dict[str, Verdict] = {}
+        tiers = {check.id: check.tier for check in runnable}
+
+        def carry_on(reply: CheckReply, following: CheckJob | None) -> bool:
+            """Judge a reply; go on unless a tier with a failure in it has come to its end."""
+            verdicts[reply.id] = cases[reply.id].judge(reply)
+            if following is None or tiers[following.id] == tiers[reply.id]:
+                return True
+            return all(verdict.outcome == "pass" for verdict in verdicts.values())
+
+        job = Job(
+            launch=str(plan.exercise.launch),
+            file_name=plan.exercise.file,
+            module=plan.module(failed),
+            functions=tuple(function.name for function in plan.exercise.functions),
+            checks=tuple(cases[check.id].job() for check in runnable),
+            substitutes=plan.substitutes(failed, request.reference),
+            device=self.device,
+            allow_atomics=plan.exercise.allow_atomics,
+            limits=_LIMITS[self.device],
+        )
+        self._pool.run(job, carry_on)
+        message = ""
+        if failed:
+            message = f"Graded with the reference in place of {' and '.join(failed)}, which did not pass."
+        checks = tuple(self._check_result(plan, check, verdicts.get(check.id), request) for check in plan.checks)
+        return _scored(plan, checks, message, time.perf_counter() - start, self.device)
+
+    def _check_result(self, plan: Plan, check: Check, verdict: object, request: Request) -> CheckResult:
+        from autograder.judge.verdict import Verdict
+
+        repro = f"grade check {plan.exercise.id} --seed {request.seed} --device {self.device}{request.repro_options}"
+        if isinstance(verdict, Verdict):
+            outcome, message = verdict.outcome, plan.locate(verdict.message, verdict.line)
+            measurements, where = verdict.measurements, verdict.where
+        else:
+            reason = "Not run: an earlier tier has a failure."
+            if self.device not in check.devices:
+                reason = "Runs only on a CUDA GPU." if self.device == "cpu" else "Runs only on the CPU."
+            outcome, message, measurements, where = "skipped", reason, {}, None
+        return CheckResult(
+            check.id,
+            check.tier,
+            check.weight,
+            check.hidden,
+            outcome,
+            check.proves,
+            message,
+            measurements,
+            where,
+            None if check.hidden else repro,
+        )
+
+    def _unrun(self, plan: Plan, outcome: str, message: str, counts: bool = True) -> ExerciseResult:
+        checks = tuple(
+            CheckResult(check.id, check.tier, check.weight, check.hidden, "skipped", check.proves, "Not run.")
+            for check in plan.checks
+        )
+        return ExerciseResult(
+            id=plan.exercise.id,
+            lesson=plan.exercise.lesson,
+            title=plan.exercise.title,
+            points=plan.exercise.points,
+            score=0.0,
+            optional=plan.exercise.optional,
+            outcome=outcome,
+            seconds=0.0,
+            file=plan.file,
+            line=plan.line,
+            counts=counts and not plan.exercise.optional,
+            message=message,
+            checks=checks,
+            remarks=plan.remarks,
+        )
+
+
+def environment(device: str, gpu: str | None) -> Environment:
+    """The versions that a result depends on."""
+    return Environment(
+        device=device,
+        gpu=gpu,
+        triton=_version("triton"),
+        torch=_version("torch"),
+        numpy=_version("numpy"),
+        python=platform.python_version(),
+    )
+
+
+def _scored(
+    plan: Plan, checks: tuple[CheckResult, ...], message: str, seconds: float, device: str
+) -> ExerciseResult:
+    """The exercise's score: the weights of the passed checks over those of all that can run here."""
+    counting = [(check, source) for check, source in zip(checks, plan.checks, strict=True) if device in source.devices]
+    total = sum(check.weight for check, _ in counting)
+    passed = sum(check.weight for check, _ in counting if check.outcome == "pass")
+    points = plan.exercise.points
+    complete = all(check.outcome == "pass" for check, _ in counting)
+    score = points if complete else round(points * passed / total, 6)
+    if any(check.outcome == "grader-error" for check in checks):
+        outcome = "grader-error"
+    elif complete:
+        outcome = "pass"
+    elif score > 0:
+        outcome = "partial"
+    else:
+        outcome = next(check.outcome for check, _ in counting if check.outcome not in ("pass", "skipped"))
+    return ExerciseResult(
+        id=plan.exercise.id,
+        lesson=plan.exercise.lesson,
+        title=plan.exercise.title,
+        points=points,
+        score=score,
+        optional=plan.exercise.optional,
+        outcome=outcome,
+        seconds=round(seconds, 3),
+        file=plan.file,
+        line=plan.line,
+        counts=not plan.exercise.optional,
+        message=message,
+        checks=checks,
+        remarks=plan.remarks,
+    )
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _torch_has_cuda() -> bool:
+    """Whether the installed torch is a CUDA build, read from its version file: importing it here would take seconds."""
+    try:
+        files = importlib.metadata.files("torch") or []
+        path = next(file for file in files if str(file) == "torch/version.py").locate()
+        return "cuda: Optional[str] = None" not in Path(str(path)).read_text(encoding="utf-8")
+    except (importlib.metadata.PackageNotFoundError, StopIteration, OSError):
+        return True

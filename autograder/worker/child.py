@@ -1,0 +1,126 @@
+"""What a forked child does: take one job, run its checks in order, answer each at once, and end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+from autograder.protocol import RAN, CheckJob, CheckReply, Job, decode_job, encode_reply, read_frame
+from autograder.worker import buffers as memory
+from autograder.worker.failures import explain
+from autograder.worker.loader import load_kernels, load_launch, student_file
+from autograder.worker.process import apply_limits
+
+_MAX_REQUEST = 4 * 1024**3
+
+
+def serve_job(connection: socket.socket) -> None:
+    """Read the job from ``connection``, answer its checks there, and return."""
+    with connection, connection.makefile("rb") as stream:
+        frame = read_frame(stream.read, _MAX_REQUEST)
+        assert frame is not None
+        job, folder_name = decode_job(*frame)
+        folder = Path(folder_name)
+        _silence(folder)
+        apply_limits(job.limits, job.device)
+        _Runner(job, folder, lambda reply: connection.sendall(encode_reply(reply))).run()
+
+
+class _Runner:
+    def __init__(self, job: Job, folder: Path, send: Callable[[CheckReply], None]) -> None:
+        self._job = job
+        self._folder = folder
+        self._file = student_file(job, folder)
+        self._send = send
+
+    def run(self) -> None:
+        try:
+            launch = load_launch(Path(self._job.launch))
+        except Exception as error:  # noqa: BLE001 - the course's fault, and said so
+            for check in self._job.checks:
+                self._send(CheckReply(check.id, "grader-error", f"{self._job.launch}: {error!r}"))
+            return
+        if self._job.device == "cuda":
+            from autograder.worker.compiled import poison_undefined_lanes
+
+            poison_undefined_lanes()
+        try:
+            student = load_kernels(self._job, self._folder)
+        except Exception as error:  # noqa: BLE001 - whatever the student's definitions raise
+            failure = explain(error, self._file, self._job.module)
+            for check in self._job.checks:
+                self._send(CheckReply(check.id, failure.outcome, failure.message, failure.line))
+            return
+        for check in self._job.checks:
+            reply, fatal = self._run_check(check, launch, student)
+            self._send(reply)
+            if fatal:  # a CUDA error sticks to the process: the pool goes on with a fresh one
+                return
+
+    def _run_check(self, check: CheckJob, launch: SimpleNamespace, student: Any) -> tuple[CheckReply, bool]:
+        device = self._job.device
+        inputs = {name: memory.allocate_input(name, raw, device) for name, raw in check.inputs.items()}
+        outputs = {
+            name: memory.allocate_output(name, shape, dtype, device)
+            for name, (shape, dtype) in launch.outputs(check.case).items()
+        }
+        every = [*inputs.values(), *outputs.values()]
+        measurements: dict[str, float] = {}
+        start = time.perf_counter()
+        try:
+            measurements = self._launch(check, launch, student, inputs, outputs)
+            seconds = time.perf_counter() - start
+            memory.verify(every)
+        except Exception as error:  # noqa: BLE001 - whatever a kernel raises
+            failure = explain(error, self._file, self._job.module)
+            seconds = time.perf_counter() - start
+            return CheckReply(check.id, failure.outcome, failure.message, failure.line, seconds), failure.fatal
+        return CheckReply(check.id, RAN, "", None, seconds, memory.read_outputs(outputs), measurements), False
+
+    def _launch(
+        self,
+        check: CheckJob,
+        launch: SimpleNamespace,
+        student: Any,
+        inputs: dict[str, memory.Buffer],
+        outputs: dict[str, memory.Buffer],
+    ) -> dict[str, float]:
+        """Run the launch and return its measurements."""
+        compiled: list[Any] = []
+
+        def run(kernel: Any, grid: tuple[int, ...], *args: Any, **meta: Any) -> None:
+            compiled.append(kernel[grid](*args, **meta))
+
+        tensors_in = {name: buffer.tensor for name, buffer in inputs.items()}
+        tensors_out = {name: buffer.tensor for name, buffer in outputs.items()}
+        if self._job.device == "cpu":
+            from autograder.worker.interpreter import guarded
+
+            with guarded([*inputs.values(), *outputs.values()], self._job.allow_atomics) as measurements:
+                launch.launch(run, student, check.case, tensors_in, tensors_out)
+            return measurements
+        from autograder.worker.compiled import measure
+
+        launch.launch(run, student, check.case, tensors_in, tensors_out)
+        torch.cuda.synchronize()
+        return measure(compiled)
+
+
+def _silence(folder: Path) -> None:
+    """Standard streams: nothing to read, and whatever is printed goes to a file of limited size."""
+    os.chdir(folder)
+    null = os.open(os.devnull, os.O_RDONLY)
+    log = os.open(folder / "log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    for source, target in ((null, 0), (log, 1), (log, 2)):
+        with contextlib.suppress(OSError):
+            os.dup2(source, target)
+    os.close(null)
+    os.close(log)

@@ -1,0 +1,90 @@
+"""Why a launch did not come to its end, in a sentence and with the student's own line."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from autograder.worker.buffers import Violation
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """``outcome`` is one of the protocol's; ``fatal`` says that this process can run nothing more."""
+
+    outcome: str
+    message: str
+    line: int | None
+    fatal: bool = False
+
+
+_UNBOUND = re.compile(r"local variable '(\w+)'")
+_UNDEFINED = re.compile(r"name '(\w+)' is not defined|(\w+) is not defined")
+
+
+def explain(error: BaseException, student_file: Path, module: str) -> Failure:
+    """The failure behind ``error``, which a launch raised."""
+    chain = _chain(error)
+    line = _line(chain, student_file, module)
+    root = chain[-1]
+    for item in chain:
+        if isinstance(item, Violation):
+            return Failure("violation", str(item), line)
+        if isinstance(item, torch.cuda.OutOfMemoryError):
+            return Failure("out-of-memory", "The launch ran out of GPU memory.", line)
+        if isinstance(item, MemoryError):
+            return Failure("out-of-memory", "The kernel asked for more memory than a check may use.", line)
+        if "CUDA error" in str(item) or type(item).__name__ == "AcceleratorError":
+            text = str(item).splitlines()[0]
+            return Failure("crashed", f"The GPU stopped the kernel: {text}. Check masks and offsets.", line, fatal=True)
+        if type(item).__name__ == "OutOfResources":
+            return Failure("compile-error", f"The kernel needs more than this GPU has: {item}.", line)
+    return Failure("compile-error", _describe(root), line)
+
+
+def _describe(error: BaseException) -> str:
+    text = str(getattr(error, "error_message", None) or error).strip()
+    if match := _UNBOUND.search(text):
+        return f"{match.group(1)} is used before it has a value."
+    if isinstance(error, RecursionError):
+        return "The kernel's functions call each other without end."
+    if match := _UNDEFINED.fullmatch(text):
+        return f"{match.group(1) or match.group(2)} is not defined."
+    first = next((row for row in text.splitlines() if row.strip()), "")
+    name = type(error).__name__
+    if name in ("CompilationError", "UnsupportedLanguageConstruct", "CompileTimeAssertionFailure"):
+        return f"Triton cannot compile this: {_last_line(text)}"
+    return f"The kernel stopped with {name}: {first}" if first else f"The kernel stopped with {name}."
+
+
+def _last_line(text: str) -> str:
+    rows = [row.strip() for row in text.splitlines() if row.strip()]
+    return rows[-1] if rows else "no reason was given."
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """The error and what caused it, outermost first."""
+    chain: list[BaseException] = []
+    current: BaseException | None = error
+    while current is not None and current not in chain and len(chain) < 50:
+        chain.append(current)
+        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+    return chain
+
+
+def _line(chain: list[BaseException], student_file: Path, module: str) -> int | None:
+    """The innermost line of the student's file: from the traceback, or from the compiler's own note of the place."""
+    for error in reversed(chain):
+        node, source = getattr(error, "node", None), getattr(error, "src", None)
+        if isinstance(source, str) and hasattr(node, "lineno"):
+            if (start := module.find(source.strip())) >= 0:
+                return module.count("\n", 0, start) + int(node.lineno)
+        frames = traceback.extract_tb(error.__traceback__)
+        for frame in reversed(frames):
+            if frame.filename == str(student_file):
+                return frame.lineno
+    return None

@@ -1,0 +1,169 @@
+"""CPU: Triton's interpreter with every address checked before memory is touched, and loads counted.
+
+All of the interpreter's memory accesses end in four functions of one native module (load, store, atomic_rmw,
+atomic_cas), which `MemoryGuard` stands in front of; `tests/worker/test_interpreter.py` enumerates them, so that a
+Triton release that adds another is noticed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import triton.language as tl
+from triton.runtime import interpreter as triton_interpreter
+
+from autograder.worker.buffers import Buffer, Violation, shape_text, poison
+import torch
+
+NATIVE_MEMORY = frozenset({"load", "store", "atomic_rmw", "atomic_cas"})
+
+
+class MemoryGuard:
+    """Stands in for the interpreter's native module; refuses every access outside ``buffers``."""
+
+    def __init__(self, native: Any, buffers: list[Buffer], allow_atomics: bool) -> None:
+        self._native = native
+        self._buffers = sorted(buffers, key=lambda buffer: buffer.tensor.data_ptr())
+        self._starts = np.array([buffer.tensor.data_ptr() for buffer in self._buffers], dtype=np.uint64)
+        sizes = [buffer.tensor.numel() * buffer.tensor.element_size() for buffer in self._buffers]
+        self._ends = self._starts + np.array(sizes, dtype=np.uint64)
+        self._allow_atomics = allow_atomics
+        self.total: dict[str, int] = defaultdict(int)
+        self.largest: dict[str, int] = defaultdict(int)
+
+    def load(self, ptrs: Any, mask: Any, other: Any, dtype: Any) -> Any:
+        lanes, name = self._check(ptrs, mask, np.dtype(dtype).itemsize, "loads")
+        if name is not None:
+            self.total[name] += lanes
+            self.largest[name] = max(self.largest[name], lanes)
+        return self._native.load(ptrs, mask, other, dtype)
+
+    def store(self, ptrs: Any, value: Any, mask: Any) -> Any:
+        self._check(ptrs, mask, value.dtype.itemsize, "stores")
+        return self._native.store(ptrs, value, mask)
+
+    def atomic_rmw(self, op: Any, ptrs: Any, value: Any, mask: Any, sem: Any) -> Any:
+        self._check_atomic(ptrs, mask, value)
+        return self._native.atomic_rmw(op, ptrs, value, mask, sem)
+
+    def atomic_cas(self, ptrs: Any, cmp: Any, value: Any, sem: Any) -> Any:
+        self._check_atomic(ptrs, np.ones_like(ptrs, dtype=bool), value)
+        return self._native.atomic_cas(ptrs, cmp, value, sem)
+
+    def __getattr__(self, name: str) -> Any:
+        """Enumerations pass through; a memory function that we do not know does not."""
+        value = getattr(self._native, name)
+        if callable(value) and not isinstance(value, type):
+            raise Violation(f"The kernel uses {name}, which this exercise does not allow.")
+        return value
+
+    def _check_atomic(self, ptrs: Any, mask: Any, value: Any) -> None:
+        if not self._allow_atomics:
+            raise Violation("The kernel uses an atomic operation, which this exercise does not allow.")
+        self._check(ptrs, mask, value.dtype.itemsize, "stores")
+
+    def _check(self, ptrs: Any, mask: Any, size: int, verb: str) -> tuple[int, str | None]:
+        """The number of active lanes and the buffer of the first; raises Violation for a lane outside."""
+        addresses = np.asarray(ptrs, dtype=np.uint64)[np.broadcast_to(np.asarray(mask, dtype=bool), np.shape(ptrs))]
+        if addresses.size == 0:
+            return 0, None
+        index = np.searchsorted(self._starts, addresses, side="right").astype(np.int64) - 1
+        inside = index >= 0
+        last = addresses + np.uint64(size)
+        inside &= (last <= self._ends[index]) & (last > addresses) & (addresses % np.uint64(size) == 0)
+        if not inside.all():
+            self._refuse(int(addresses[np.argmin(inside)]), size, verb)
+        if verb == "stores":
+            for number in np.unique(index):
+                if not self._buffers[number].writable:
+                    raise Violation(f"The kernel stores to its input {self._buffers[number].name}.")
+        return int(addresses.size), self._buffers[int(index[0])].name
+
+    def _refuse(self, address: int, size: int, verb: str) -> None:
+        """Say where the bad address lies, in terms of the buffer that it is nearest to."""
+        if not self._buffers:
+            raise Violation(f"The kernel {verb} memory where it was given none.")
+
+        def distance(number: int) -> int:
+            return max(int(self._starts[number]) - address, address + size - int(self._ends[number]))
+
+        buffer = self._buffers[min(range(len(self._buffers)), key=distance)]
+        tensor = buffer.tensor
+        offset = (address - tensor.data_ptr()) / tensor.element_size()
+        if offset != int(offset):
+            raise Violation(f"The kernel {verb} at an address that is not aligned to an element of {buffer.name}.")
+        limit = 64 * max(tensor.numel(), 1024)
+        if not -limit < offset < limit:
+            raise Violation(f"The kernel {verb} far outside its tensors. Check the pointer arithmetic and the mask.")
+        raise Violation(
+            f"The kernel {verb} outside {buffer.name}, which has shape {shape_text(tensor)}: "
+            f"{_element(int(offset), tensor)}. Check the mask and the offsets."
+        )
+
+
+class Recorder:
+    """The largest dimension of any tile that came up."""
+
+    def __init__(self) -> None:
+        self.largest_dimension = 1
+
+    def see(self, data: Any) -> None:
+        if data.ndim and (longest := max(data.shape)) > self.largest_dimension:
+            self.largest_dimension = longest
+
+
+@contextlib.contextmanager
+def guarded(buffers: list[Buffer], allow_atomics: bool) -> Iterator[dict[str, float]]:
+    """While active, the interpreter touches only ``buffers``; the mapping it yields is filled in at the end."""
+    measurements: dict[str, float] = {}
+    guard = MemoryGuard(triton_interpreter._interpreter, buffers, allow_atomics)
+    recorder = Recorder()
+    builder = triton_interpreter.InterpreterBuilder
+    handle = triton_interpreter.TensorHandle
+    masked_load, post_init = builder.create_masked_load, handle.__post_init__
+
+    def poisoned_load(self: Any, ptrs: Any, mask: Any, other: Any, *args: Any, **kwargs: Any) -> Any:
+        # Triton leaves lanes that are masked off without an `other` undefined; the interpreter's 0 would hide it.
+        if other is None:
+            other = _undefined(ptrs)
+        return masked_load(self, ptrs, mask, other, *args, **kwargs)
+
+    def observed_post_init(self: Any) -> None:
+        post_init(self)
+        recorder.see(self.data)
+
+    triton_interpreter._interpreter = guard
+    builder.create_masked_load = poisoned_load
+    handle.__post_init__ = observed_post_init
+    try:
+        yield measurements
+    finally:
+        triton_interpreter._interpreter = guard._native
+        builder.create_masked_load = masked_load
+        handle.__post_init__ = post_init
+        measurements["largest_dimension"] = float(recorder.largest_dimension)
+        measurements.update({f"total_load.{name}": float(count) for name, count in guard.total.items()})
+        measurements.update({f"largest_load.{name}": float(count) for name, count in guard.largest.items()})
+
+
+def _undefined(ptrs: Any) -> Any:
+    element = ptrs.get_element_ty()
+    dtype = triton_interpreter._get_np_dtype(element)
+    pattern: Any = np.nan if np.issubdtype(dtype, np.floating) else 0
+    if element is tl.bfloat16 or str(element) == "bf16":
+        pattern = np.frombuffer(poison(torch.bfloat16, 1).view(torch.uint8).numpy().tobytes(), dtype=dtype)[0]
+    elif np.issubdtype(dtype, np.integer):
+        pattern = np.frombuffer(b"\x5a" * np.dtype(dtype).itemsize, dtype=dtype)[0]
+    return triton_interpreter.TensorHandle(np.full_like(ptrs.data, pattern, dtype=dtype), element)
+
+
+def _element(offset: int, tensor: torch.Tensor) -> str:
+    """Element ``offset`` of a contiguous tensor in words: "row 20, column 0" for a matrix."""
+    if tensor.ndim != 2 or offset < 0:
+        return f"element {offset}"
+    width = tensor.shape[1]
+    return f"row {offset // width}, column {offset % width}"

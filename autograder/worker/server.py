@@ -1,0 +1,141 @@
+"""The fork server: it has torch and triton imported, forks one child a job, and leaves no process behind.
+
+The control socket carries small JSON messages.  From the pool: ``{"start": id}`` with the job's own socket attached,
+and ``{"kill": id}``.  To the pool: ``{"ready": ...}`` once, then ``{"ended": id, "code": c, "signal": s}`` for each
+job.  When the control socket closes, because the pool is done or dead, all children are killed.
+
+The server itself never runs a line of a student's, and never touches CUDA: a CUDA context does not survive a fork.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import selectors
+import signal
+import socket
+from typing import Any
+
+from autograder.worker import process
+
+_MAX_MESSAGE = 64 * 1024
+
+
+class Server:
+    """Forks children for jobs that arrive on ``control`` until the other end closes it."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._jobs: dict[int, int] = {}  # pid -> job id
+        self._wake_read, self._wake_write = socket.socketpair()
+        for end in (self._wake_read, self._wake_write):
+            end.setblocking(False)
+
+    def serve(self) -> None:
+        process.become_subreaper()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the pool's to handle
+        self._send({"ready": _preload()})
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self._wake_write.fileno(), warn_on_full_buffer=False)
+        selector = selectors.DefaultSelector()
+        selector.register(self._control, selectors.EVENT_READ)
+        selector.register(self._wake_read, selectors.EVENT_READ)
+        while True:
+            for key, _ in selector.select():
+                if key.fileobj is self._wake_read:
+                    with contextlib.suppress(BlockingIOError):
+                        self._wake_read.recv(4096)
+                elif not self._receive():
+                    self._kill_all()
+                    # The interpreter's own shutdown would print about leaks in nanobind: there is nothing to save.
+                    os._exit(0)
+            self._reap()
+
+    def _receive(self) -> bool:
+        """Handle one message; False when the pool is gone."""
+        try:
+            raw, fds, _, _ = socket.recv_fds(self._control, _MAX_MESSAGE, 4)
+        except ConnectionError:
+            return False
+        if not raw:
+            return False
+        message = json.loads(raw)
+        if "start" in message:
+            self._start(message["start"], socket.socket(fileno=fds[0]))
+        elif "kill" in message:
+            for pid, job in self._jobs.items():
+                if job == message["kill"]:
+                    process.kill_group(pid)
+        return True
+
+    def _start(self, job: int, connection: socket.socket) -> None:
+        server_pid = os.getpid()
+        try:
+            pid = os.fork()
+        except OSError:
+            connection.close()
+            self._send({"ended": job, "code": 1, "signal": 0})
+            return
+        if pid == 0:
+            self._become_child(server_pid, connection)
+        connection.close()
+        self._jobs[pid] = job
+
+    def _become_child(self, server_pid: int, connection: socket.socket) -> None:
+        """In the child: drop all that belongs to the server, do the job, and never return."""
+        code = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            process.leave_server(server_pid)
+            for end in (self._control, self._wake_read, self._wake_write):
+                end.close()
+            from autograder.worker.child import serve_job
+
+            serve_job(connection)
+            code = 0
+        except BaseException:  # noqa: BLE001 - nothing may unwind into the server's loop
+            code = 1
+        finally:
+            os._exit(code)
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            job = self._jobs.pop(pid, None)
+            if job is None:
+                continue  # a grandchild that was handed to us
+            process.kill_group(pid)
+            process.kill_strangers(set(self._jobs))
+            signal_number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+            code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 0
+            self._send({"ended": job, "code": code, "signal": signal_number})
+
+    def _kill_all(self) -> None:
+        for pid in self._jobs:
+            process.kill_group(pid)
+        process.kill_strangers(set())
+
+    def _send(self, message: dict[str, Any]) -> None:
+        with contextlib.suppress(OSError):
+            self._control.send(json.dumps(message).encode())
+
+
+def _preload() -> dict[str, str | None]:
+    """Import all that a child needs, once; then keep the collector from touching (and so copying) those pages."""
+    import torch
+
+    torch.set_num_threads(1)
+    from autograder.worker import warmup
+
+    warmup.warm_up()
+    gc.collect()
+    gc.freeze()
+    return {"cuda": torch.version.cuda}

@@ -1,0 +1,19 @@
+"""Attention in three lines, in whatever precision the inputs have."""
+
+import torch
+
+
+def make_inputs(case, generator):
+    """q, k, v: (nseq, head) float32. ``spread`` scales the scores."""
+    shape = (case["nseq"], case["head"])
+    q, k, v = (torch.randn(shape, generator=generator) for _ in range(3))
+    return {"q": q * case["spread"], "k": k, "v": v}
+
+
+def oracle(case, inputs):
+    """o: (nseq, head) = softmax(scale * q k^T) v."""
+    s = case["scale"] * (inputs["q"] @ inputs["k"].T)
+    if case["causal"]:
+        future = torch.ones_like(s, dtype=torch.bool).triu(1)
+        s = s.masked_fill(future, float("-inf"))
+    return {"o": torch.softmax(s, dim=1) @ inputs["v"]}

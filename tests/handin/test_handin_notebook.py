@@ -1,0 +1,218 @@
+"""Notebooks: code cells in order as one Python text, with lines that lead back to their cells."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from autograder.errors import HandInError
+from autograder.handin import Source
+
+from .making import FLASH, ONE_SHOT, SOFTMAX, notebook, noted, read, stub, texts, work, write
+
+DEF = "def softmax_kernel(x):\n    return x\n"
+
+
+def source_of(folder: Path, *cells: object) -> Source:
+    """The source that a notebook with these code cells and a last one with softmax_kernel gives."""
+    path = folder / "hw.ipynb"
+    path.write_text(notebook(*cells, DEF))
+    return read(path).sources[SOFTMAX]
+
+
+def cell_text(folder: Path, cell: str) -> list[str]:
+    """The lines that one cell becomes."""
+    source = source_of(folder, cell)
+    assert source.text is not None
+    return source.text.split("\n")[: source.cells[1] - 1]
+
+
+def test_code_cells_are_joined_in_order_and_lines_lead_back_to_cells(tmp_path: Path) -> None:
+    path = tmp_path / "hw.ipynb"
+    cells = [
+        {"cell_type": "markdown", "source": "# def load_tiles(): no code"},
+        {"cell_type": "code", "source": ["import triton\n", "x = 1"]},
+        {"cell_type": "code", "source": ""},
+        {"cell_type": "raw", "source": "raw"},
+        {"cell_type": "code", "source": DEF},
+        {"cell_type": "code", "source": "y = 2\r\nz = 3"},
+    ]
+    path.write_text(notebook(cells=cells))
+    source = read(path).sources[SOFTMAX]
+    assert source.text == f"import triton\nx = 1\n\n{DEF}y = 2\nz = 3\n"
+    assert source.cells == (1, 3, 4, 6)
+    assert [source.locate(line) for line in (1, 2, 3, 5, 7)] == [
+        "cell 1, line 1", "cell 1, line 2", "cell 2, line 1", "cell 3, line 2", "cell 4, line 2",
+    ]  # fmt: skip
+
+
+def test_one_notebook_serves_every_place_whose_functions_it_defines(tmp_path: Path) -> None:
+    path = tmp_path / "hw.ipynb"
+    path.write_text(notebook(work(FLASH), work(ONE_SHOT)))
+    handin = read(path)
+    assert set(handin.sources) == {FLASH, ONE_SHOT} and handin.notes == ()
+    assert handin.sources[FLASH] == handin.sources[ONE_SHOT]
+    assert handin.sources[FLASH].path == "hw.ipynb"
+
+
+def test_the_last_definition_comes_last(tmp_path: Path) -> None:
+    text = source_of(tmp_path, "def softmax_kernel(x):\n    return 'first'").text
+    assert text is not None and text.index("'first'") < text.index("return x")
+
+
+def test_a_broken_cell_hides_no_other(tmp_path: Path) -> None:
+    source = source_of(tmp_path, 'x = ("""', "%matplotlib inline")
+    assert source.text == f'x = ("""\n\n{DEF}'
+
+
+@pytest.mark.parametrize(
+    "magic",
+    [
+        "%%exercise softmax",
+        "%%time",
+        "%%timeit -n 1",
+        "%%capture out",
+        "%%writefile lesson3/softmax.py",
+        "%%writefile -a 'softmax.py'",
+        "%%file softmax.py",
+        "%%unheard_of --of it",
+        "%%time\n%%capture",
+        "\n\n%%time",
+    ],
+)
+def test_cell_magics_that_keep_python_are_blanked(tmp_path: Path, magic: str) -> None:
+    blank = [""] * len(magic.split("\n"))
+    assert cell_text(tmp_path, f"{magic}\n{DEF}") == [*blank, *DEF.rstrip("\n").split("\n")]
+
+
+@pytest.mark.parametrize(
+    "magic",
+    [
+        "%%bash",
+        "%%html",
+        "%%HTML",
+        "%%javascript",
+        "%%writefile notes.txt",
+        "%%!",
+        "%%script python",
+        "%%time\n%%sh",
+    ],
+)
+def test_cells_in_other_languages_are_dropped_but_keep_their_lines(tmp_path: Path, magic: str) -> None:
+    cell = f"{magic}\n{DEF}"
+    assert cell_text(tmp_path, cell) == [""] * len(cell.rstrip("\n").split("\n"))
+
+
+def test_an_unknown_magic_without_a_function_is_dropped(tmp_path: Path) -> None:
+    assert cell_text(tmp_path, "%%mermaid\ngraph TD; a --> b") == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        ("%matplotlib inline", ""),
+        ("%time f(x)", ""),
+        ("!pip install triton", ""),
+        ('!echo "it\'s ("', ""),
+        ("!!ls", ""),
+        ("?print", ""),
+        ("print?", ""),
+        ("torch.nn.Linear??", ""),
+        ("files = !ls", ""),
+        ("t = %timeit -o f()", ""),
+        ("    %time f(x)", "    pass"),
+        ("\t!ls", "\tpass"),
+        ("x = a % b", "x = a % b"),
+        ("x != y", "x != y"),
+        ("# what?", "# what?"),
+        ("s = 'why?'", "s = 'why?'"),
+        ("x = '%s' % y", "x = '%s' % y"),
+        ("x %= 3", "x %= 3"),
+    ],
+)
+def test_line_magics_shell_and_help_lines_are_blanked_and_python_is_not(
+    tmp_path: Path, line: str, left: str
+) -> None:
+    assert cell_text(tmp_path, f"a = 1\n{line}\nb = 2") == ["a = 1", left, "b = 2"]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "x = (a\n%b)",
+        "x = [\n    # (\n    1\n    % 2]",
+        's = """\n%time\n!ls\nwhat?\n"""',
+        "s = '''a \\''' \n%x\n'''",
+        "x = a \\\n% b",
+        "s = '(' # (\ny = 1",
+    ],
+)
+def test_what_looks_like_a_magic_inside_a_statement_is_kept(tmp_path: Path, cell: str) -> None:
+    assert cell_text(tmp_path, cell) == cell.split("\n")
+
+
+def test_a_shell_line_goes_on_after_a_backslash(tmp_path: Path) -> None:
+    assert cell_text(tmp_path, "!pip install \\\n  triton \\\n  torch\nx = 1") == ["", "", "", "x = 1"]
+
+
+def test_a_bracket_never_closed_hides_no_magic_after_the_next_function(tmp_path: Path) -> None:
+    assert cell_text(tmp_path, "x = (\ndef f():\n    pass\n%time") == ["x = (", "def f():", "    pass", ""]
+
+
+def test_a_line_full_of_quotes_is_scanned_once(tmp_path: Path) -> None:
+    for line in ('\\"' * 200_000, "'\\" * 200_000, "?" * 400_000, "x" * 400_000 + " ="):
+        assert cell_text(tmp_path, f"x = 1; {line}") == [f"x = 1; {line}"]
+
+
+def test_half_a_surrogate_pair_cannot_reach_the_parser(tmp_path: Path) -> None:
+    text = source_of(tmp_path, "# \ud800 and \U0001f600").text
+    assert text is not None and text.startswith("# \ufffd and \U0001f600\n") and text.encode()
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ("", "damaged"),
+        ("{", "damaged"),
+        ("[]", "damaged"),
+        ("[" * 100_000, "damaged"),
+        ("9" * 10_000, "damaged"),
+        (json.dumps({"nbformat": 4}), "damaged"),
+        (json.dumps({"nbformat": 3, "worksheets": []}), "format 3"),
+        (json.dumps({"nbformat": "4", "cells": []}), "unknown format"),
+        (json.dumps({"cells": []}), "unknown format"),
+    ],
+)
+def test_other_documents_are_refused_with_the_reason(tmp_path: Path, document: str, words: str) -> None:
+    root = write(tmp_path / "hw", {"hw.ipynb": document, "flash_attention.py": work(FLASH)})
+    assert noted(read(root), "hw.ipynb", words)
+    with pytest.raises(HandInError, match=words):
+        read(root / "hw.ipynb")
+
+
+@pytest.mark.parametrize("cell", [None, 5, {}, {"cell_type": "code"}, {"cell_type": "code", "source": 7}])
+def test_a_malformed_cell_costs_only_itself(tmp_path: Path, cell: object) -> None:
+    path = tmp_path / "hw.ipynb"
+    path.write_text(notebook(cells=[cell, {"cell_type": "code", "source": [DEF, 3]}]))
+    text = read(path).sources[SOFTMAX].text
+    assert text is not None and text.strip() == DEF.strip()
+
+
+def test_a_notebook_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "hw.ipynb"
+    path.write_bytes(notebook(DEF).encode("utf-8-sig"))
+    assert read(path).sources[SOFTMAX].text == DEF
+
+
+def test_a_notebook_that_is_not_utf8_is_refused_with_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "hw.ipynb"
+    path.write_bytes(b'{\n"nbformat": "\xe9"}')
+    with pytest.raises(HandInError, match="line 2"):
+        read(path)
+
+
+def test_a_notebook_that_defines_nothing_serves_nothing(tmp_path: Path) -> None:
+    root = write(tmp_path / "hw", {"hw.ipynb": notebook("x = 1"), "softmax.py": stub(SOFTMAX)})
+    assert texts(read(root)) == {SOFTMAX: stub(SOFTMAX)}

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.catalogue import Check, Course, Exercise, load_hidden
+from autograder.catalogue import TIERS, Check, Course, Exercise, load_hidden
 from autograder.errors import CourseError
 from autograder.handin import HandIn, Place, Source, read_handin
 from autograder.lift import LiftedFile, Wanted, lift
@@ -66,7 +66,9 @@ class Plan:
 
     @property
     def builds_on(self) -> tuple[str, ...]:
-        """Ids of the exercises whose functions this one calls."""
+        """Ids of the exercises whose functions this one calls; none where nothing will be run."""
+        if self.outcome is not None:
+            return ()
         return tuple(dict.fromkeys(exercise.id for exercise in self.pieces.values()))
 
     def module(self, failed: Collection[str]) -> str:
@@ -110,8 +112,7 @@ def plan_exercises(
             continue
         plan = _plan(course, exercise, handin, lifted, stubs, reference)
         plans[exercise.id] = plan
-        if plan.outcome is None:
-            todo.extend(plan.builds_on)
+        todo.extend(plan.builds_on)
     ordered = tuple(plans[exercise.id] for exercise in course.exercises if exercise.id in plans)
     return ordered, handin.notes
 
@@ -236,6 +237,4 @@ def _wanted(exercises: Iterable[Exercise]) -> list[Wanted]:
 
 
 def _in_tier_order(checks: tuple[Check, ...]) -> tuple[Check, ...]:
-    from autograder.catalogue import TIERS
-
     return tuple(sorted(checks, key=lambda check: TIERS.index(check.tier)))

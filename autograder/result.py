@@ -194,4 +194,4 @@ def _plain(value: Any) -> Any:
 
 def _round(value: float) -> float:
     """Sums of weights come out as 1.9999999: rounded to what a person would write."""
-    return round(value, 6)
+    return round(float(value), 6)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from autograder import __version__, devices
 from autograder.catalogue import Check, Course, Exercise
@@ -23,6 +24,9 @@ from autograder.pool import Pool
 from autograder.protocol import CheckJob, CheckReply, Job, Limits
 from autograder.result import CheckResult, Environment, ExerciseResult, RunResult, Sandbox
 
+if TYPE_CHECKING:
+    from autograder.judge.verdict import Verdict
+
 DEFAULT_SEED = 7
 
 # Seconds of one check, on CPU and on a GPU, where the first launch of a variant is compiled.
@@ -30,6 +34,9 @@ _LIMITS = {
     "cpu": Limits(cpu_seconds=20.0, wall_seconds=60.0),
     "cuda": Limits(cpu_seconds=600.0, wall_seconds=60.0),
 }
+
+# Outcomes that a second run would give again.
+_REPEATABLE = frozenset({"pass", "fail", "compile-error"})
 
 Progress = Callable[[ExerciseResult], None]
 
@@ -69,6 +76,9 @@ def choose_device(wish: str) -> tuple[str, str | None]:
 class Grader:
     """Grades hand-ins of one course on one device with one worker pool; a context manager.
 
+    The same vetted source on the same checks is run once, whoever handed it in: a second time its verdicts are taken
+    from the first.
+
     Raises:
         WorkerError: the worker cannot be started.
     """
@@ -76,6 +86,7 @@ class Grader:
     def __init__(self, course: Course, device: str, gpu: str | None = None, jobs: int | None = None) -> None:
         self.course = course
         self.device = device
+        self._memo: dict[tuple[object, ...], Mapping[str, Verdict]] = {}
         self._gpu = gpu
         self._jobs = jobs or (os.cpu_count() or 1)
         self._pool = Pool(device)
@@ -146,17 +157,33 @@ class Grader:
         if failed and request.reference is None:
             names = " and ".join(failed)
             return self._unrun(plan, "skipped", f"Calls {names}, which has to pass first.")
-        from autograder.judge.oracles import check_seed, load_oracle
-        from autograder.judge.verdict import Case, Verdict
+        verdicts = self._verdicts(plan, runnable, failed, request)
+        message = ""
+        if failed:
+            message = f"Graded with the reference in place of {' and '.join(failed)}, which did not pass."
+        checks = tuple(self._check_result(plan, check, verdicts.get(check.id), request) for check in plan.checks)
+        return _scored(plan, checks, message, time.perf_counter() - start, self.device)
 
-        oracle = load_oracle(plan.exercise.oracle)
+    def _verdicts(
+        self, plan: Plan, checks: Sequence[Check], failed: Sequence[str], request: Request
+    ) -> Mapping[str, Verdict]:
+        """Run a plan's checks tier by tier; the verdicts by check id, without those that were not reached."""
+        from autograder.judge.oracles import check_seed, load_oracle
+        from autograder.judge.verdict import Case
+
         secret = request.reference.secret if request.reference else None
+        module, substitutes = plan.module(failed), plan.substitutes(failed, request.reference)
+        ids = tuple(check.id for check in checks)
+        key = (plan.exercise.id, module, tuple(substitutes.items()), ids, request.seed, secret)
+        if key in self._memo:
+            return self._memo[key]
+        oracle = load_oracle(plan.exercise.oracle)
         cases = {
             check.id: Case(plan.exercise, check, oracle, check_seed(plan.exercise, check, request.seed, secret))
-            for check in runnable
+            for check in checks
         }
+        tiers = {check.id: check.tier for check in checks}
         verdicts: dict[str, Verdict] = {}
-        tiers = {check.id: check.tier for check in runnable}
 
         def carry_on(reply: CheckReply, following: CheckJob | None) -> bool:
             """Judge a reply; go on unless a tier with a failure in it has come to its end."""
@@ -168,26 +195,24 @@ class Grader:
         job = Job(
             launch=str(plan.exercise.launch),
             file_name=plan.exercise.file,
-            module=plan.module(failed),
+            module=module,
             functions=tuple(function.name for function in plan.exercise.functions),
-            checks=tuple(cases[check.id].job() for check in runnable),
-            substitutes=plan.substitutes(failed, request.reference),
+            checks=tuple(cases[check.id].job() for check in checks),
+            substitutes=substitutes,
             device=self.device,
             allow_atomics=plan.exercise.allow_atomics,
             limits=_LIMITS[self.device],
         )
         self._pool.run(job, carry_on)
-        message = ""
-        if failed:
-            message = f"Graded with the reference in place of {' and '.join(failed)}, which did not pass."
-        checks = tuple(self._check_result(plan, check, verdicts.get(check.id), request) for check in plan.checks)
-        return _scored(plan, checks, message, time.perf_counter() - start, self.device)
+        if all(verdict.outcome in _REPEATABLE for verdict in verdicts.values()):
+            self._memo[key] = verdicts
+        return verdicts
 
-    def _check_result(self, plan: Plan, check: Check, verdict: object, request: Request) -> CheckResult:
-        from autograder.judge.verdict import Verdict
-
+    def _check_result(
+        self, plan: Plan, check: Check, verdict: Verdict | None, request: Request
+    ) -> CheckResult:
         repro = f"grade check {plan.exercise.id} --seed {request.seed} --device {self.device}{request.repro_options}"
-        if isinstance(verdict, Verdict):
+        if verdict is not None:
             outcome, message = verdict.outcome, plan.locate(verdict.message, verdict.line)
             measurements, where = verdict.measurements, verdict.where
         else:

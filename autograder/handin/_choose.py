@@ -8,10 +8,9 @@ from enum import IntEnum
 
 from autograder.handin._gather import Found
 from autograder.handin._model import Place, Source
-from autograder.handin._names import Kind, copy_name, explicit_lesson
+from autograder.handin._names import Kind, a_few, copy_name, explicit_lesson
 
 Started = Callable[[Place, str], bool]
-_FEW = 3
 _COPY = 2
 
 
@@ -72,9 +71,7 @@ class Chooser:
     def choose(self, place: Place) -> tuple[Source, str | None] | None:
         """The source for ``place`` and, if there was something to decide, the sentence about it."""
         named = [candidate for found in self._found if (candidate := self._named(found, place))]
-        others = [
-            candidate for found in self._found if (candidate := self._by_content(found, place, bool(named)))
-        ]
+        others = [candidate for found in self._found if (candidate := self._by_content(found, place, bool(named)))]
         candidates = sorted([*named, *others], key=lambda candidate: candidate.key)
         if not candidates:
             return None
@@ -183,10 +180,8 @@ def _sentence(place: Place, best: Candidate, rest: Sequence[Candidate]) -> str |
     if not rest and not best.how:
         return None
     how = f" ({best.how})" if best.how else ""
-    losers = [f"{other.found.source.path} ({_why_not(best, other)})" for other in rest[:_FEW]]
-    if len(rest) > _FEW:
-        losers.append(f"{len(rest) - _FEW} more")
-    instead = f", not {' or '.join(losers)}" if losers else ""
+    losers = [f"{other.found.source.path} ({_why_not(best, other)})" for other in rest]
+    instead = f", not {a_few(losers)}" if losers else ""
     return f"For {place}, {best.found.source.path} is read{how}{instead}."
 
 

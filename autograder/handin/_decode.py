@@ -26,13 +26,8 @@ def decode(data: bytes) -> str:
         before = body[: error.start].decode(codec, errors="ignore")
         line = len(split_lines(before + "?"))
         what = f"byte 0x{body[error.start]:02x} in line {line}"
-        raise Refused(f"is not {title} text ({what}); save it as UTF-8", line) from None
-
-
-def decode_roughly(data: bytes) -> str:
-    """Some text whatever the bytes: only to see which functions a refused file was meant to define."""
-    body, codec, _ = _encoding(data)
-    return body.decode(codec, errors="replace")
+        rough = body.decode(codec, errors="replace")
+        raise Refused(f"is not {title} text ({what}); save it as UTF-8", line, rough) from None
 
 
 def _encoding(data: bytes) -> tuple[bytes, str, str]:

@@ -54,9 +54,7 @@ def _walk(path: str, folders: tuple[str, ...], sieve: Sieve, budget: Budget) -> 
         elif not entry.is_file(follow_symlinks=False):
             yield from _irregular(entry, folders, shown, NOT_REGULAR, sieve)
         elif kind := sieve.kind(entry.name, shown):
-            yield Item(
-                shown, folders, entry.name, kind, _size(entry), True, partial(open_regular, entry.path)
-            )
+            yield Item(shown, folders, entry.name, kind, _size(entry), True, partial(open_regular, entry.path))
 
 
 def _entries(path: str, folders: tuple[str, ...], sieve: Sieve, budget: Budget) -> list[os.DirEntry[str]]:

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from autograder.handin._decode import decode, decode_roughly
+from autograder.handin._decode import decode
 from autograder.handin._items import Item, Sieve
-from autograder.handin._limits import MAX_FILE_BYTES, MAX_ZIP_DEPTH, MB, Budget, Refused
+from autograder.handin._limits import MAX_FILE_BYTES, MAX_ZIP_DEPTH, Budget, Refused
 from autograder.handin._model import Source, defined_names
 from autograder.handin._names import Kind, copy_name, explicit_lesson
 from autograder.handin._notebook import read_notebook
@@ -61,14 +61,12 @@ class Gatherer:
         if not self.budget.files and not self._is_wanted(item):
             self.unread.append(item.shown)
             return
-        data = b""
         try:
-            data = self._read(item, MAX_FILE_BYTES if item.kind is Kind.PYTHON else None)
-            source = _source(item, data)
+            source = _source(item, self._read(item, MAX_FILE_BYTES if item.kind is Kind.PYTHON else None))
             defined = defined_names(source.text or "")
         except Refused as refused:
             source = Source(item.shown, None, f"{item.shown} {refused.reason}.", refused.line)
-            defined = _meant_to_define(item, data)
+            defined = defined_names(refused.text)
         self.found.append(Found(source, item.folders, item.name, item.kind, zip_depth, hint, defined))
 
     def _take_zip(self, item: Item, zip_depth: int, hint: int | None) -> None:
@@ -101,9 +99,8 @@ class Gatherer:
         try:
             with item.open() as stream:
                 return self.budget.read(stream, item.claimed_size, limit)
-        except ZIP_TROUBLE as error:
-            what = "could not be read" if item.on_disk else "is damaged in the zip"
-            raise Refused(f"{what} ({_plain(error)})") from None
+        except ZIP_TROUBLE:
+            raise Refused("could not be read" if item.on_disk else "is damaged in the zip") from None
 
 
 def _source(item: Item, data: bytes) -> Source:
@@ -111,23 +108,9 @@ def _source(item: Item, data: bytes) -> Source:
     if item.kind is Kind.PYTHON:
         return Source(item.shown, text, None, None)
     notebook = read_notebook(text)
-    if len(notebook.text.encode()) > MAX_FILE_BYTES:
-        raise Refused(
-            f"was not read: its code is larger than the {MAX_FILE_BYTES // MB} MB that a file may have"
-        )
     return Source(item.shown, notebook.text, None, None, notebook.cells)
-
-
-def _meant_to_define(item: Item, data: bytes) -> frozenset[str]:
-    """The functions of a refused .py, as far as they can be seen: whose exercise it is that is refused."""
-    return defined_names(decode_roughly(data)) if item.kind is Kind.PYTHON else frozenset()
 
 
 def _refuse_known_problem(item: Item) -> None:
     if item.problem is not None:
         raise Refused(item.problem)
-
-
-def _plain(error: BaseException) -> str:
-    """An error of a library as a few words; its own text may hold file names with anything in them."""
-    return type(error).__name__

@@ -17,12 +17,17 @@ _CHUNK = 1 << 16
 
 
 class Refused(Exception):
-    """A file that is not read; the text completes a sentence that begins with its name."""
+    """A file that is not read; ``reason`` completes a sentence that begins with its name.
 
-    def __init__(self, reason: str, line: int | None = None) -> None:
+    ``line`` is where the trouble is, if anywhere. ``text`` is what could be made out all the same: never
+    graded, it only tells whose functions the file was meant to define.
+    """
+
+    def __init__(self, reason: str, line: int | None = None, text: str = "") -> None:
         super().__init__(reason)
         self.reason = reason
         self.line = line
+        self.text = text
 
 
 @dataclass(slots=True)

@@ -7,11 +7,38 @@ from dataclasses import dataclass
 
 from autograder.handin._model import defined_names, split_lines
 
-_PYTHON_MAGICS = frozenset("exercise grade time timeit capture prun python python3 debug".split())  # noqa: SIM905
+_PYTHON_MAGICS = frozenset(["exercise", "grade", "time", "timeit", "capture", "prun", "python", "python3", "debug"])
 _FILE_MAGICS = frozenset({"writefile", "file"})
 _FOREIGN_MAGICS = frozenset(
-    "! sx system bash sh zsh script cmd powershell html javascript js latex markdown svg perl ruby r sql"  # noqa: SIM905
-    " bigquery cython cpp c cuda cu pypy python2 julia".split()
+    [
+        "!",
+        "sx",
+        "system",
+        "bash",
+        "sh",
+        "zsh",
+        "script",
+        "cmd",
+        "powershell",
+        "html",
+        "javascript",
+        "js",
+        "latex",
+        "markdown",
+        "svg",
+        "perl",
+        "ruby",
+        "r",
+        "sql",
+        "bigquery",
+        "cython",
+        "cpp",
+        "c",
+        "cuda",
+        "cu",
+        "pypy",
+        "julia",
+    ]
 )
 _HELP = re.compile(r"[A-Za-z_][\w.*%]*(?:\[[^\]]*\])?\?{1,2}")
 _ASSIGNED_MAGIC = re.compile(r"[A-Za-z_][\w.,\[\]'\" \t]*=[ \t]*[%!].*")

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import cast
 
-from autograder.handin._limits import Refused
+from autograder.handin._limits import MAX_FILE_BYTES, MB, Refused
 from autograder.handin._magics import python_of_cell
 
 _NO_NOTEBOOK = "is not a notebook that can be read (its JSON is damaged); save it again from Jupyter or Colab"
@@ -27,10 +27,14 @@ class NotebookText:
 
 def read_notebook(document: str) -> NotebookText:
     """Raises Refused for anything but a notebook of format 4."""
+    sources = _code_cells(_parse(document))
+    raw = "\n".join(sources)
+    if len(raw.encode()) > MAX_FILE_BYTES:  # before anything slower looks at it
+        raise Refused(f"was not read: its code is over {MAX_FILE_BYTES // MB} MB", text=raw)
     texts: list[str] = []
     starts: list[int] = []
     line = 1
-    for source in _code_cells(_parse(document)):
+    for source in sources:
         text = python_of_cell(source)
         texts.append(text)
         starts.append(line)
@@ -48,10 +52,8 @@ def _parse(document: str) -> list[object]:
         raise Refused(_NO_NOTEBOOK)
     version = notebook.get("nbformat")
     if version != 4:
-        told = f"format {version}" if isinstance(version, int) else "an unknown format"
-        raise Refused(
-            f"is a notebook of {told}, and only format 4 is read; save it again from Jupyter or Colab"
-        )
+        told = f"format {version}" if version in (1, 2, 3) else "an unknown format"
+        raise Refused(f"is a notebook of {told}, and only format 4 is read; save it again from Jupyter or Colab")
     cells = notebook.get("cells")
     if not isinstance(cells, list):
         raise Refused(_NO_NOTEBOOK)

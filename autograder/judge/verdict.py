@@ -46,7 +46,7 @@ class Case:
         """The verdict on a reply."""
         if reply.outcome != RAN:
             outcome = _OUTCOME.get(reply.outcome, reply.outcome)
-            return Verdict(outcome, _with_line(reply.message, reply.line), reply.line)
+            return Verdict(outcome, reply.message, reply.line)
         comparisons = self._compare({name: from_raw(raw) for name, raw in reply.outputs.items()})
         measurements: dict[str, Any] = dict(reply.measurements)
         worst = max(comparisons, key=lambda item: _share_of_bar(item), default=None)
@@ -101,7 +101,3 @@ def _share_of_bar(comparison: Comparison) -> float:
     if not comparison.ok:
         return float("inf")
     return error / bar if bar else 0.0
-
-
-def _with_line(message: str, line: int | None) -> str:
-    return message if line is None else f"Line {line}: {message}"

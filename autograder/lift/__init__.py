@@ -1,4 +1,4 @@
-"""Student source text -> vetted ``@triton.jit`` functions in a clean module; the text is parsed, never run."""
+"""Student source text -> vetted ``@triton.jit`` functions in a clean module; never imported or run."""
 
 from autograder.lift._lift import lift
 from autograder.lift._types import LiftedFile, LiftedFunction, Problem, Remark, Wanted

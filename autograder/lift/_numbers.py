@@ -1,4 +1,4 @@
-"""Arithmetic on literals with bounded results: what a constant is worth, and that ``9 ** 9 ** 9`` never runs."""
+"""Arithmetic on literals with bounded results: ``9 ** 9 ** 9`` is never computed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ Number = int | float
 
 LARGEST = 2**64
 MAX_EXPONENT = 64
+TOO_LARGE = "A whole number must fit in 64 bits."
 
 _BINARY: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
     ast.Add: operator.add,
@@ -32,11 +33,19 @@ _BINARY: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
 _UNARY: dict[type[ast.unaryop], Callable[[Number], Number]] = {
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
-    ast.Invert: operator.invert,
+    ast.Invert: lambda value: ~value if isinstance(value, int) else math.nan,
     ast.Not: operator.not_,
 }
-_MATH_VALUES = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}
-_MATH_CALLS = {"log": math.log, "log2": math.log2, "sqrt": math.sqrt, "exp": math.exp}
+_VALUES = {"math.pi": math.pi, "math.e": math.e, "math.inf": math.inf, "math.nan": math.nan}
+_CALLS: dict[str, Callable[[Number], Number]] = {
+    "float": float,
+    "int": int,
+    "math.log": math.log,
+    "math.log2": math.log2,
+    "math.sqrt": math.sqrt,
+    "math.exp": math.exp,
+}
+"""Of Python's functions, by dotted name, those that a constant may be computed with."""
 
 
 def binary(node: ast.BinOp, left: Number, right: Number) -> Number | None:
@@ -60,15 +69,13 @@ def _bounded(node: ast.expr, function: Callable[..., Number], *args: Number) -> 
     except (ArithmeticError, ValueError, TypeError):
         return None
     if isinstance(value, int) and abs(value) >= LARGEST:
-        raise Refusal(node.lineno, "A whole number must fit in 64 bits.")
+        raise Refusal(node.lineno, TOO_LARGE)
     return value if isinstance(value, int | float) else None
 
 
 def is_float_word(node: ast.expr) -> bool:
     """Whether ``node`` is a string that ``float("...")`` may be given."""
-    return (
-        isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.lower() in FLOAT_WORDS
-    )
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.lower() in FLOAT_WORDS
 
 
 def evaluate(
@@ -81,34 +88,33 @@ def evaluate(
     match node:
         case ast.Constant(value=None):
             return None
-        case ast.Constant(value=bool() | int() | float() as value):
-            return _bounded(node, operator.pos if type(value) is not bool else bool, value)
+        case ast.Constant(value=bool() as value):
+            return value
+        case ast.Constant(value=int() | float() as value):
+            return _bounded(node, operator.pos, value)
         case ast.Name(id=name) if name in names:
             return names[name]
         case ast.UnaryOp(operand=operand):
             return _known(node, unary(node, _known(node, evaluate(operand, names, resolve))))
         case ast.BinOp(left=left, right=right):
-            a = _known(node, evaluate(left, names, resolve))
-            return _known(node, binary(node, a, _known(node, evaluate(right, names, resolve))))
-        case ast.Call(func=ast.Name(id="float" | "int" as name), args=[argument], keywords=[]):
-            if name == "float" and is_float_word(argument):
-                return float(argument.value)  # type: ignore[attr-defined]
-            value = _known(node, evaluate(argument, names, resolve))
-            return _known(node, _bounded(node, float if name == "float" else int, value))
+            first = _known(node, evaluate(left, names, resolve))
+            return _known(node, binary(node, first, _known(node, evaluate(right, names, resolve))))
+        case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str() as word)], keywords=[]):
+            if word.lower() in FLOAT_WORDS:
+                return float(word)
         case ast.Call(func=function, args=[argument], keywords=[]):
             path = resolve(function)
             if path == ("triton", "language", "constexpr"):
                 return evaluate(argument, names, resolve)
-            if path and path[0] == "math" and path[-1] in _MATH_CALLS and len(path) == 2:
+            name = function.id if path is None and isinstance(function, ast.Name) else ".".join(path or ())
+            if name in _CALLS:
                 value = _known(node, evaluate(argument, names, resolve))
-                return _known(node, _bounded(node, _MATH_CALLS[path[1]], value))
+                return _known(node, _bounded(node, _CALLS[name], value))
         case ast.Name() | ast.Attribute():
-            path = resolve(node)
-            if path and path[0] == "math" and path[-1] in _MATH_VALUES and len(path) == 2:
-                return _MATH_VALUES[path[1]]
-    raise Refusal(
-        node.lineno, "The value inside `tl.constexpr(...)` must be a number or arithmetic on numbers."
-    )
+            name = ".".join(resolve(node) or ())
+            if name in _VALUES:
+                return _VALUES[name]
+    raise Refusal(node.lineno, "This is neither a number nor arithmetic on numbers.")
 
 
 def _known(node: ast.expr, value: Number | None) -> Number:

@@ -1,8 +1,9 @@
-"""Text -> top-level statements, within limits; a file that does not parse is cut so that its sound parts survive."""
+"""Text -> top-level statements, within limits; of a file that does not parse, the sound parts."""
 
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import warnings
 from collections.abc import Iterator
@@ -16,10 +17,12 @@ MAX_DEPTH = 100
 MAX_CUTS = 20
 """How many ends are tried for a broken function before it is given up."""
 
+_ONLY_KERNELS = "hand in only your kernels"
+_STRAY = re.compile("[\0\ud800-\udfff]")
 _HARD = re.compile(r"(?:async[ \t]+def|def|class)\b|@")
 _SOFT = re.compile(r"[^\W\d]")
 _DEF = re.compile(r"^(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
-_LINE_IN_MESSAGE = re.compile(r"(?<=\bline )\d+")
+_LINE = re.compile(r"(?<=\bline )\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +65,11 @@ def parse(source: str) -> Parsed:
 
 def _unreadable(text: str) -> Problem | None:
     if len(text) > MAX_BYTES or len(text.encode("utf-8", "replace")) > MAX_BYTES:
-        return Problem("refused", None, "This file is larger than 1 MB; hand in only your kernels.")
-    for unit in re.finditer("[\0\ud800-\udfff]", text):
-        line = text.count("\n", 0, unit.start()) + 1
-        return Problem(
-            "refused",
-            line,
-            "This line holds a character that no Python file may hold; save the file as UTF-8 text.",
-        )
+        return Problem("refused", None, f"This file is larger than 1 MB; {_ONLY_KERNELS}.")
+    stray = _STRAY.search(text)
+    if stray is not None:
+        line = text.count("\n", 0, stray.start()) + 1
+        return Problem("refused", line, "This line holds a byte that is no text; save the file as UTF-8.")
     return None
 
 
@@ -86,18 +86,12 @@ def _try(text: str, first_line: int = 1) -> list[ast.stmt] | Problem:
     except SyntaxError as error:
         shift = first_line - 1
         line = None if error.lineno is None else max(1, error.lineno) + shift
-        message = _LINE_IN_MESSAGE.sub(
-            lambda number: str(int(number[0]) + shift), error.msg or "invalid syntax"
-        )
+        message = _LINE.sub(lambda number: str(int(number[0]) + shift), error.msg or "invalid syntax")
         return Problem("compile-error", line, f"Python cannot read this line: {message}.")
     except (RecursionError, MemoryError):
-        return Problem(
-            "refused", first_line, "The code from here on is nested too deeply to be read; split it up."
-        )
+        return Problem("refused", first_line, "The code from here on is nested too deeply to be read; split it up.")
     except ValueError:  # what newer versions of Python say of stray bytes
-        return Problem(
-            "compile-error", first_line, "Python cannot read this text; save the file as UTF-8 text."
-        )
+        return Problem("compile-error", first_line, "Python cannot read this text; save the file as UTF-8 text.")
     if first_line > 1:
         for statement in tree.body:
             ast.increment_lineno(statement, first_line - 1)
@@ -124,9 +118,7 @@ def _rescue(lines: list[str]) -> list[ast.stmt | Broken]:
     statements: list[ast.stmt | Broken] = []
     for start, end in _pieces(lines):
         whole = budget.try_lines(lines, start, end)
-        statements.extend(
-            _rescue_piece(lines, start, end, whole, budget) if isinstance(whole, Problem) else whole
-        )
+        statements.extend(_rescue_piece(lines, start, end, whole, budget) if isinstance(whole, Problem) else whole)
     return statements
 
 
@@ -143,42 +135,38 @@ def _pieces(lines: list[str]) -> Iterator[tuple[int, int]]:
     yield start, len(lines)
 
 
-def _rescue_piece(
-    lines: list[str], start: int, end: int, problem: Problem, budget: _Budget
-) -> Iterator[ast.stmt | Broken]:
-    """Cut a piece that does not parse before each later line at the left margin: what follows may be the broken part."""
+def _rescue_piece(lines: list[str], start: int, end: int, problem: Problem, budget: _Budget) -> list[ast.stmt | Broken]:
+    """Read what can be read of a piece that does not parse: what follows its definition may be at fault."""
     definition = _DEF.search("\n".join(lines[start:end]))
     cuts = _soft_cuts(lines, start, end)
-    done = start
-    if definition is not None:
-        yield_from: list[ast.stmt | Broken] = [Broken(definition[1], problem)]
-        done = cuts[0]
-        for cut in cuts[:MAX_CUTS]:
-            found = budget.try_lines(lines, start, cut)
-            if not isinstance(found, Problem):
-                yield_from, done = list(found), cut
-                break
-        yield from yield_from
-    cuts = [cut for cut in cuts if cut > done]
-    for cut in cuts:
-        found = budget.try_lines(lines, done, cut)
-        done = cut
+    if definition is None:
+        return _one_by_one(lines, [start, *cuts], budget)
+    for index, cut in enumerate(cuts[:MAX_CUTS]):
+        found = budget.try_lines(lines, start, cut)
         if not isinstance(found, Problem):
-            yield from found
+            return [*found, *_one_by_one(lines, cuts[index:], budget)]
+    return [Broken(definition[1], problem), *_one_by_one(lines, cuts, budget)]
+
+
+def _one_by_one(lines: list[str], cuts: list[int], budget: _Budget) -> list[ast.stmt | Broken]:
+    """The statements between neighbouring cuts, as far as they parse."""
+    statements: list[ast.stmt | Broken] = []
+    for start, end in itertools.pairwise(cuts):
+        found = budget.try_lines(lines, start, end)
+        if not isinstance(found, Problem):
+            statements.extend(found)
+    return statements
 
 
 def _soft_cuts(lines: list[str], start: int, end: int) -> list[int]:
-    """The lines after the piece's own definition at which another top-level statement may begin, and its end."""
-    cuts: list[int] = []
+    """The lines after the piece's own definition where another statement may begin, and its end."""
     body = start
-    while body < end and not _DEF.match(lines[body].lstrip("\f")):
+    while body < end - 1 and lines[body].lstrip("\f").startswith("@"):
         body += 1
-    first = body + 1 if body < end else start + 1
-    cuts.extend(index for index in range(first, end) if _SOFT.match(lines[index]))
-    return [*cuts, end]
+    return [*(index for index in range(body + 1, end) if _SOFT.match(lines[index])), end]
 
 
-def depth_of(node: ast.AST, limit: int = MAX_DEPTH) -> bool:
+def is_deeper(node: ast.AST, limit: int = MAX_DEPTH) -> bool:
     """Whether ``node`` is nested deeper than ``limit``; walked level by level, so no depth can hurt."""
     level: list[ast.AST] = [node]
     for _ in range(limit):

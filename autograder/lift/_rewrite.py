@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from autograder.lift._reasons import not_ascii
+from autograder.lift._types import Refusal
+
 Place = tuple[int, int]
 """A line, counted from 1, and a column in UTF-8 bytes, as the syntax tree gives them."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Edit:
-    """Put ``text`` in place of what stands from ``start`` to ``end``; it holds as many newlines as it replaces."""
+    """Put ``text`` in place of what stands from ``start`` to ``end``; it holds as many newlines."""
 
     start: Place
     end: Place
@@ -32,9 +35,7 @@ class Source:
         (first, left), (last, right) = start, end
         if first == last:
             return self.lines[first - 1][left:right]
-        return b"\n".join(
-            [self.lines[first - 1][left:], *self.lines[first : last - 1], self.lines[last - 1][:right]]
-        )
+        return b"\n".join([self.lines[first - 1][left:], *self.lines[first : last - 1], self.lines[last - 1][:right]])
 
     def replace(self, start: Place, end: Place, text: str) -> Edit:
         """An edit that writes ``text`` and then uses up the lines of what it replaces.
@@ -54,12 +55,19 @@ class Source:
             line, column = line + 1, 0
         raise Unsafe
 
+    def line_that_is_not_ascii(self, start: Place, end: Place) -> int | None:
+        """The first line between two places whose code (comments aside) holds a character beyond ASCII."""
+        for index, text in enumerate(self.between(start, end).split(b"\n")):
+            if not text.split(b"#")[0].isascii():
+                return start[0] + index
+        return None
+
     def rewritten(self, first: int, last: int, edits: list[Edit]) -> list[str]:
         """Lines ``first`` to ``last`` with ``edits`` applied, without comments, in printable ASCII.
 
-        No string of the student's own writing may be left in these lines when this is called: then a ``#`` can only
-        begin a comment. Comments go because they may hold anything: a coding line, or a character that
-        some reader takes for the end of a line.
+        No string of the student's own writing may be left in these lines when this is called: then a ``#``
+        can only begin a comment. Comments go because they may hold anything: a coding line, or a character
+        that some reader takes for the end of a line.
         """
         parts: list[bytes] = []
         place: Place = (first, 0)
@@ -72,15 +80,15 @@ class Source:
         lines = b"".join(parts).split(b"\n")
         if len(lines) != last - first + 1:
             raise Unsafe
-        return [_clean(line) for line in lines]
+        return [_clean(line, first + index) for index, line in enumerate(lines)]
 
 
-def _clean(line: bytes) -> str:
+def _clean(line: bytes, number: int) -> str:
     """A line without its comment; form feeds become what Python's tokenizer takes them for."""
     code = line.split(b"#")[0].rstrip(b" \t\f")
     blank = len(code) - len(code.lstrip(b" \t\f"))
     indent = code[:blank].rpartition(b"\f")[2]
     text = indent + code[blank:].replace(b"\f", b" ")
     if any(byte != 9 and not 32 <= byte < 127 for byte in text):
-        raise Unsafe
+        raise Refusal(number, not_ascii())
     return text.decode("ascii")

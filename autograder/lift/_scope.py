@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from autograder.lift._allow import DTYPES, TL_CALLS
 from autograder.lift._numbers import Number, evaluate, spell
 from autograder.lift._parse import Broken
+from autograder.lift._reasons import brief
 from autograder.lift._types import Problem, Refusal
 
 Path = tuple[str, ...]
@@ -34,6 +35,7 @@ class Other:
     line: int
     advice: str
     value: Number | None = None
+    definition: bool = False
 
 
 Meaning = Path | ast.FunctionDef | Constant | Other | Broken
@@ -46,7 +48,7 @@ class Scope:
     names: dict[str, Meaning] = field(default_factory=lambda: {"triton": ("triton",), "tl": TL})
     nested: dict[str, int] = field(default_factory=dict)
 
-    def path(self, node: ast.expr, hidden: Iterable[str] = ()) -> Path | None:
+    def path(self, node: ast.expr, hidden: Collection[str] = ()) -> Path | None:
         """The dotted path behind ``tl.load``, ``language.math.exp`` ...: None if ``node`` is not such a name.
 
         ``hidden`` are names that mean something local where ``node`` stands.
@@ -60,9 +62,9 @@ class Scope:
         root = self.names.get(node.id)
         return (*root, *reversed(attributes)) if isinstance(root, tuple) else None
 
-    def function(self, name: str) -> ast.FunctionDef | None:
-        meaning = self.names.get(name)
-        return meaning if isinstance(meaning, ast.FunctionDef) else None
+
+_ASYNC = "it is an `async def`; write a plain `def`"
+_CLASS = "it is a class, and a kernel can use only functions with `@triton.jit`"
 
 
 def read(statements: Iterable[ast.stmt | Broken]) -> Scope:
@@ -75,11 +77,9 @@ def read(statements: Iterable[ast.stmt | Broken]) -> Scope:
             case ast.FunctionDef(name=name):
                 scope.names[name] = statement
             case ast.AsyncFunctionDef(name=name):
-                scope.names[name] = Other(statement.lineno, "it is an `async def`; write a plain `def`")
+                scope.names[name] = Other(statement.lineno, _ASYNC, definition=True)
             case ast.ClassDef(name=name):
-                scope.names[name] = Other(
-                    statement.lineno, "it is a class, and a kernel can use only jit functions"
-                )
+                scope.names[name] = Other(statement.lineno, "it is a class, and a kernel can use only jit functions")
             case ast.Import() | ast.ImportFrom():
                 _bind_import(scope, statement)
             case ast.Assign() | ast.AnnAssign():
@@ -121,64 +121,62 @@ def _bind_block(scope: Scope, node: ast.stmt) -> None:
 
 
 def _bind_assignment(scope: Scope, node: ast.Assign | ast.AnnAssign) -> None:
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     if node.value is None:
         return
-    meaning = _meaning(scope, node)
-    for target in targets:
+    meaning = _meaning(scope, node, node.value)
+    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
         for name in ast.walk(target):
             if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store):
-                plain = target is name
-                scope.names[name.id] = meaning if plain else Other(node.lineno, _plain_advice(name.id, None))
-    if isinstance(meaning, Other) and not meaning.advice:
-        for target in targets:
-            if isinstance(target, ast.Name):
-                advice = _plain_advice(target.id, meaning.value)
-                scope.names[target.id] = Other(meaning.line, advice, meaning.value)
+                known = meaning if target is name else None
+                scope.names[name.id] = known or Other(node.lineno, _plain_advice(name.id, None))
+        if isinstance(target, ast.Name) and isinstance(meaning, Other) and not meaning.advice:
+            advice = _plain_advice(target.id, meaning.value)
+            scope.names[target.id] = Other(node.lineno, advice, meaning.value)
 
 
 def _plain_advice(name: str, value: Number | None) -> str:
     number = "number" if value is None else spell(value)
-    return (
-        f"it is a plain variable of the file, which no GPU accepts; write `{name} = tl.constexpr({number})`"
-    )
+    advice = f"{brief(name)} = tl.constexpr({number})"
+    return f"it is a plain variable of the file, which no GPU accepts; write `{advice}`"
 
 
-def _meaning(scope: Scope, node: ast.Assign | ast.AnnAssign) -> Meaning:
-    """What an assignment at the top level makes of its name."""
-    value = node.value
-    assert value is not None
+_NOT_A_NUMBER = (
+    "what stands in `tl.constexpr(...)` must be a number, or arithmetic on numbers whose result fits in 64 bits"
+)
+
+
+def _meaning(scope: Scope, node: ast.Assign | ast.AnnAssign, value: ast.expr) -> Meaning:
+    """What an assignment at the top level makes of its name; a plain variable has no advice yet."""
     path = scope.path(value)
-    if path is not None and path[:1] == ("triton",):
+    if path is not None and path[0] == "triton":
         return path
-    numbers: dict[str, Number | None] = {
-        name: known.value
-        for name in {inner.id for inner in ast.walk(value) if isinstance(inner, ast.Name)}
-        if isinstance(known := scope.names.get(name), Constant)
-        or (isinstance(known, Other) and known.value is not None)
-    }
-    is_constant = _is_constexpr_call(scope, value) or (
-        isinstance(node, ast.AnnAssign) and is_constexpr(scope, node.annotation)
-    )
+    constant = isinstance(value, ast.Call) and is_constexpr(scope, value.func)
+    constant = constant or (isinstance(node, ast.AnnAssign) and is_constexpr(scope, node.annotation))
     try:
-        number = evaluate(value, numbers, scope.path)
-    except Refusal as refusal:
-        return Other(node.lineno, refusal.message if is_constant else "")
-    except RecursionError:
-        return Other(node.lineno, "its value is nested too deeply" if is_constant else "")
-    return Constant(node.lineno, number) if is_constant else Other(node.lineno, "", number)
+        number = evaluate(value, _known_numbers(scope, value), scope.path)
+    except (Refusal, RecursionError):
+        return Other(node.lineno, _NOT_A_NUMBER if constant else "")
+    return Constant(node.lineno, number) if constant else Other(node.lineno, "", number)
 
 
-def _is_constexpr_call(scope: Scope, node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and is_constexpr(scope, node.func)
+def _known_numbers(scope: Scope, value: ast.expr) -> dict[str, Number | None]:
+    """The earlier constants and plain numbers that an expression names."""
+    known: dict[str, Number | None] = {}
+    for node in ast.walk(value):
+        if isinstance(node, ast.Name):
+            meaning = scope.names.get(node.id)
+            if isinstance(meaning, Constant) or (isinstance(meaning, Other) and meaning.value is not None):
+                known[node.id] = meaning.value
+    return known
 
 
-def is_constexpr(scope: Scope, annotation: ast.expr | None, hidden: Iterable[str] = ()) -> bool:
+def is_constexpr(scope: Scope, annotation: ast.expr | None, hidden: Collection[str] = ()) -> bool:
     """Whether an annotation means ``tl.constexpr``, in any of its spellings, quoted ones included."""
+    path: Path | None
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         root, *rest = annotation.value.strip().split(".")
         known = scope.names.get(root)
-        path: Path | None = (*known, *rest) if isinstance(known, tuple) else None
+        path = (*known, *rest) if isinstance(known, tuple) else None
     else:
         path = None if annotation is None else scope.path(annotation, hidden)
     return path in {(*TL, "constexpr"), (*TL, "core", "constexpr")}
@@ -187,10 +185,9 @@ def is_constexpr(scope: Scope, annotation: ast.expr | None, hidden: Iterable[str
 def missing(scope: Scope, name: str) -> Problem:
     """Why a wanted function is not there."""
     if name in scope.nested:
-        line = scope.nested[name]
-        return Problem(
-            "not-started",
-            line,
-            f"`{name}` is defined inside another block, where it is not looked for; move it to the left margin.",
-        )
+        where = f"`{name}` is defined inside another block, where nothing is looked for"
+        return Problem("not-started", scope.nested[name], f"{where}; move it to the left margin.")
+    meaning = scope.names.get(name)
+    if isinstance(meaning, Other) and meaning.definition:
+        return Problem("refused", meaning.line, f"`{name}` cannot be used as a kernel: {meaning.advice}.")
     return Problem("not-started", None, f"There is no function `{name}` in this file.")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A function the course asks for: its parameters by name and order, and which must be ``tl.constexpr``."""
+    """A function the course asks for: its parameters in order, and which of them must be ``tl.constexpr``."""
 
     name: str
     parameters: tuple[str, ...]
@@ -27,7 +27,8 @@ class Remark:
 class Problem:
     """Why a function cannot be used; ``outcome`` is "refused", "compile-error" or "not-started" (missing).
 
-    ``fingerprint`` is as in `LiftedFunction`, where the function could be read: an untouched stub is known by it.
+    ``fingerprint`` is that of `LiftedFunction`, where the function could be read: an untouched stub is known
+    by it even if it would be refused.
     """
 
     outcome: str
@@ -38,7 +39,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class LiftedFunction:
-    """A jit function that is fine by itself.
+    """A jit function that is fine by itself; ``line`` is that of its ``def``.
 
     ``calls`` names the functions of the file that it calls directly (fine or not), ``constants`` the module's
     ``NAME = tl.constexpr(...)`` that it uses. ``fingerprint`` is the sha256 of its syntax: comments, layout,
@@ -57,8 +58,8 @@ class LiftedFunction:
 class LiftedFile:
     """One student file after the lift.
 
-    ``functions`` holds every jit function that is fine by itself, ``problems`` every wanted or called function
-    that is not. Both are keyed by name.
+    ``functions`` holds every jit function that is fine by itself, ``problems`` every wanted or called
+    function that is not. Both are keyed by name.
     """
 
     functions: Mapping[str, LiftedFunction]
@@ -95,10 +96,10 @@ class LiftedFile:
         return None
 
     def module(self, names: Iterable[str], without: Container[str] = ()) -> str:
-        """A clean module: ``names``, all they reach and the constants these use, on the student's line numbers.
+        """A clean module: ``names``, all they reach and the constants of these, on the student's lines.
 
-        It holds only ``@triton.jit`` functions and ``NAME = tl.constexpr(...)`` lines, no import: whoever runs
-        it supplies ``triton``, ``tl`` and the functions named in ``without``, which are left out.
+        It holds only ``@triton.jit`` functions and ``NAME = tl.constexpr(...)`` lines, no import: whoever
+        runs it supplies ``triton``, ``tl`` and the functions named in ``without``, which are left out.
 
         Raises ValueError if a function that is needed has a problem; ask `problem_of` first.
         """
@@ -123,8 +124,3 @@ class Refusal(Exception):
         super().__init__(message)
         self.line = line
         self.message = message
-
-
-def shown(name: str) -> str:
-    """A name as a message quotes it; a hostile one may be a megabyte long."""
-    return f"`{name}`" if len(name) <= 60 else f"`{name[:57]}...`"

@@ -53,7 +53,8 @@ def test_an_exact_name_needs_no_words_and_another_case_gets_some(tmp_path: Path)
 def test_folders_that_hold_no_work_are_passed_over(tmp_path: Path, folder: str) -> None:
     root = write(tmp_path / "hw", {f"{folder}/flash_attention.py": work(FLASH), "softmax.py": work(SOFTMAX)})
     handin = read(root)
-    assert set(handin.sources) == {SOFTMAX} and handin.notes == ()
+    assert set(handin.sources) == {SOFTMAX}
+    assert handin.notes == ()
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,8 @@ def test_a_link_to_a_file_is_refused_and_not_read(tmp_path: Path) -> None:
     (root / "notes.txt").symlink_to("/etc/passwd")
     handin = read(root)
     source = handin.sources[FLASH]
-    assert source.text is None and source.problem is not None
+    assert source.text is None
+    assert source.problem is not None
     assert source.problem.startswith("lesson7/flash_attention.py is a link")
     assert handin.sources[ONE_SHOT].text == work(ONE_SHOT)
     assert noted(handin, "notes.txt is a link")
@@ -101,7 +103,8 @@ def test_a_link_to_a_folder_is_named_and_not_followed(tmp_path: Path) -> None:
     (root / "loop").symlink_to(root, target_is_directory=True)
     handin = read(root)
     assert set(handin.sources) == {SOFTMAX}
-    assert noted(handin, "lesson7 is a link") and noted(handin, "loop is a link")
+    assert noted(handin, "lesson7 is a link")
+    assert noted(handin, "loop is a link")
 
 
 def test_a_file_that_becomes_a_link_after_the_listing_is_not_followed(tmp_path: Path) -> None:
@@ -128,7 +131,8 @@ def test_pipes_sockets_and_devices_are_refused_and_never_waited_for(
         except PermissionError:
             pytest.skip("making a device node needs more rights than this user has")
     problem = read(root).sources[FLASH].problem
-    assert problem is not None and "not a regular file" in problem
+    assert problem is not None
+    assert "not a regular file" in problem
     with pytest.raises(Refused):
         open_regular("flash_attention.py")
 
@@ -197,12 +201,15 @@ def test_no_readable_file_at_all_is_an_error_of_one_or_two_sentences(tmp_path: P
         read(path)
     message = str(raised.value)
     assert raised.value.exit_code == 2
-    assert message.endswith(".") and "\n" not in message and message.count(". ") <= 2
+    assert message.endswith(".")
+    assert "\n" not in message
+    assert message.count(". ") <= 2
 
 
 def test_a_hand_in_without_a_wanted_file_is_read_and_says_so(tmp_path: Path) -> None:
     handin = read(write(tmp_path / "hw", {"hello.py": "print('hello')\n"}))
-    assert handin.sources == {} and noted(handin, "hello.py", "Nothing to grade")
+    assert handin.sources == {}
+    assert noted(handin, "hello.py", "Nothing to grade")
 
 
 def test_control_characters_in_names_are_escaped(tmp_path: Path) -> None:
@@ -217,9 +224,7 @@ def test_control_characters_in_names_are_escaped(tmp_path: Path) -> None:
 
 def test_nothing_is_run_or_imported(tmp_path: Path) -> None:
     trap = f"open({str(tmp_path / 'ran')!r}, 'w')\n"
-    root = write(
-        tmp_path / "hw", {"flash_attention.py": trap + work(FLASH), "setup.py": trap, "conftest.py": trap}
-    )
+    root = write(tmp_path / "hw", {"flash_attention.py": trap + work(FLASH), "setup.py": trap, "conftest.py": trap})
     assert read(root).sources[FLASH].text == trap + work(FLASH)
     assert not (tmp_path / "ran").exists()
 
@@ -227,4 +232,5 @@ def test_nothing_is_run_or_imported(tmp_path: Path) -> None:
 def test_stubs_alone_are_found_and_need_no_words(tmp_path: Path) -> None:
     files = {f"lesson{place.lesson}/{place.file}": stub(place) for place in (FLASH, ONE_SHOT, SOFTMAX)}
     handin = read(write(tmp_path / "hw", files))
-    assert len(handin.sources) == 3 and handin.notes == ()
+    assert len(handin.sources) == 3
+    assert handin.notes == ()

@@ -15,9 +15,7 @@ from autograder.handin import HandIn, split_lines
 from .making import FLASH, SOFTMAX, notebook, read, work, zip_bytes
 
 bounded = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
-ZIP = zip_bytes(
-    {"lesson7/flash_attention.py": work(FLASH), "in.zip": zip_bytes({"softmax.py": work(SOFTMAX)})}
-)
+ZIP = zip_bytes({"lesson7/flash_attention.py": work(FLASH), "in.zip": zip_bytes({"softmax.py": work(SOFTMAX)})})
 
 
 def read_bytes(name: str, data: bytes) -> HandIn | None:
@@ -27,8 +25,7 @@ def read_bytes(name: str, data: bytes) -> HandIn | None:
         path.write_bytes(data)
         try:
             handin = read(path)
-        except HandInError as error:
-            assert str(error).endswith(".")
+        except HandInError:
             return None
     for source in handin.sources.values():
         assert (source.text is None) is (source.problem is not None)
@@ -66,25 +63,23 @@ json_values = st.recursive(
 
 
 @bounded
-@given(
-    cells=st.lists(json_values | st.fixed_dictionaries({"cell_type": st.just("code"), "source": json_values}))
-)
+@given(cells=st.lists(json_values | st.fixed_dictionaries({"cell_type": st.just("code"), "source": json_values})))
 def test_a_notebook_with_anything_for_cells_never_raises_anything_else(cells: list[object]) -> None:
     read_bytes("x.ipynb", notebook(cells=cells).encode())
 
 
-alphabet = st.sampled_from(
-    ["def softmax_kernel(x):", "%", "%%time", "!ls", "?", "(", ")", '"""', "'", "\\", "#", " "]
-)
+pieces = ["def softmax_kernel(x):", "%", "%%time", "!ls", "?", "(", ")", '"""', "'"]
+pieces += ["\\", "#", " ", "\n", "\r", "\r\n"]
 
 
 @bounded
-@given(cells=st.lists(st.lists(alphabet | st.sampled_from(["\n", "\r", "\r\n"])).map("".join), max_size=6))
+@given(cells=st.lists(st.lists(st.sampled_from(pieces)).map("".join), max_size=6))
 def test_cells_keep_their_number_of_lines_whatever_is_in_them(cells: list[str]) -> None:
     handin = read_bytes("x.ipynb", notebook(*cells, "def softmax_kernel(x): pass").encode())
     assert handin is not None
     source = handin.sources[SOFTMAX]
-    assert source.text is not None and len(source.cells) == len(cells) + 1
+    assert source.text is not None
+    assert len(source.cells) == len(cells) + 1
     lines = [max(1, len(split_lines(cell))) for cell in cells]
     assert source.cells == tuple(1 + sum(lines[:number]) for number in range(len(cells) + 1))
     assert len(split_lines(source.text)) == sum(lines) + 1

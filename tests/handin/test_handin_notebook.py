@@ -52,14 +52,16 @@ def test_one_notebook_serves_every_place_whose_functions_it_defines(tmp_path: Pa
     path = tmp_path / "hw.ipynb"
     path.write_text(notebook(work(FLASH), work(ONE_SHOT)))
     handin = read(path)
-    assert set(handin.sources) == {FLASH, ONE_SHOT} and handin.notes == ()
+    assert set(handin.sources) == {FLASH, ONE_SHOT}
+    assert handin.notes == ()
     assert handin.sources[FLASH] == handin.sources[ONE_SHOT]
     assert handin.sources[FLASH].path == "hw.ipynb"
 
 
 def test_the_last_definition_comes_last(tmp_path: Path) -> None:
     text = source_of(tmp_path, "def softmax_kernel(x):\n    return 'first'").text
-    assert text is not None and text.index("'first'") < text.index("return x")
+    assert text is not None
+    assert text.index("'first'") < text.index("return x")
 
 
 def test_a_broken_cell_hides_no_other(tmp_path: Path) -> None:
@@ -132,9 +134,7 @@ def test_an_unknown_magic_without_a_function_is_dropped(tmp_path: Path) -> None:
         ("x %= 3", "x %= 3"),
     ],
 )
-def test_line_magics_shell_and_help_lines_are_blanked_and_python_is_not(
-    tmp_path: Path, line: str, left: str
-) -> None:
+def test_line_magics_shell_and_help_lines_are_blanked_and_python_is_not(tmp_path: Path, line: str, left: str) -> None:
     assert cell_text(tmp_path, f"a = 1\n{line}\nb = 2") == ["a = 1", left, "b = 2"]
 
 
@@ -168,7 +168,9 @@ def test_a_line_full_of_quotes_is_scanned_once(tmp_path: Path) -> None:
 
 def test_half_a_surrogate_pair_cannot_reach_the_parser(tmp_path: Path) -> None:
     text = source_of(tmp_path, "# \ud800 and \U0001f600").text
-    assert text is not None and text.startswith("# \ufffd and \U0001f600\n") and text.encode()
+    assert text is not None
+    assert text.startswith("# \ufffd and \U0001f600\n")
+    assert text.encode()
 
 
 @pytest.mark.parametrize(
@@ -197,7 +199,8 @@ def test_a_malformed_cell_costs_only_itself(tmp_path: Path, cell: object) -> Non
     path = tmp_path / "hw.ipynb"
     path.write_text(notebook(cells=[cell, {"cell_type": "code", "source": [DEF, 3]}]))
     text = read(path).sources[SOFTMAX].text
-    assert text is not None and text.strip() == DEF.strip()
+    assert text is not None
+    assert text.strip() == DEF.strip()
 
 
 def test_a_notebook_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:

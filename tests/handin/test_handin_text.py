@@ -30,7 +30,8 @@ def test_utf8_and_the_encoding_of_a_byte_order_mark_are_read(tmp_path: Path, mar
     root = write(tmp_path / "hw", {"lesson7/flash_attention.py": mark + WORK.encode(codec)})
     source = read(root).sources[FLASH]
     assert source.text == WORK
-    assert source.problem is None and source.line is None
+    assert source.problem is None
+    assert source.line is None
 
 
 @pytest.mark.parametrize(
@@ -44,12 +45,12 @@ def test_utf8_and_the_encoding_of_a_byte_order_mark_are_read(tmp_path: Path, mar
         (codecs.BOM_UTF16_LE + "a\nb\n".encode("utf-16-le") + b"\x00\xd8", 3),
     ],
 )
-def test_other_bytes_are_refused_with_the_line_of_the_first_bad_one(
-    tmp_path: Path, data: bytes, line: int
-) -> None:
+def test_other_bytes_are_refused_with_the_line_of_the_first_bad_one(tmp_path: Path, data: bytes, line: int) -> None:
     source = read(write(tmp_path / "hw", {"flash_attention.py": data})).sources[FLASH]
-    assert source.text is None and source.line == line
-    assert source.problem is not None and f"line {line}" in source.problem
+    assert source.text is None
+    assert source.line == line
+    assert source.problem is not None
+    assert f"line {line}" in source.problem
     assert source.problem.startswith("flash_attention.py is not UTF-")
 
 

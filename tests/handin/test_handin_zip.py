@@ -112,7 +112,9 @@ def test_backslashes_of_old_windows_tools_are_slashes(tmp_path: Path) -> None:
 def test_entries_that_are_no_regular_files_are_refused(tmp_path: Path, kind: int, words: str) -> None:
     handin = read_zip(tmp_path, [(special_entry(FLASH_FILE, kind), "/etc/passwd"), *SOFTMAX_ENTRY.items()])
     source = handin.sources[FLASH]
-    assert source.text is None and source.problem is not None and words in source.problem
+    assert source.text is None
+    assert source.problem is not None
+    assert words in source.problem
     assert handin.sources[SOFTMAX].text == work(SOFTMAX)
 
 
@@ -132,7 +134,8 @@ def test_an_encrypted_entry_is_refused_and_the_others_are_read(tmp_path: Path) -
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_methods_that_cannot_be_read_in_bounds_are_refused(tmp_path: Path, method: int) -> None:
     problem = read_zip(tmp_path, zip_bytes({FLASH_FILE: work(FLASH)}, method)).sources[FLASH].problem
-    assert problem is not None and "method" in problem
+    assert problem is not None
+    assert "method" in problem
 
 
 def test_stored_entries_are_read(tmp_path: Path) -> None:
@@ -166,22 +169,23 @@ def test_control_characters_in_names_are_escaped_in_paths_and_notes(tmp_path: Pa
     entries = {"\x1b[2Jx.py": work(FLASH), "../\x1b[31m\u202e.py": "", "\x1b]0;t\x07/a/b/c/d/e.py": ""}
     handin = read_zip(tmp_path, entries)
     assert handin.sources[FLASH].path == r"hw.zip!\x1b[2Jx.py"
-    assert len(handin.notes) == 3 and all(note.isprintable() for note in handin.notes)
+    assert len(handin.notes) == 3
+    assert all(note.isprintable() for note in handin.notes)
 
 
-@pytest.mark.parametrize(
-    "name", ["__MACOSX/lesson7/flash_attention.py", "__MACOSX/._flash_attention.py", ".git/x.py"]
-)
+@pytest.mark.parametrize("name", ["__MACOSX/lesson7/flash_attention.py", "__MACOSX/._flash_attention.py", ".git/x.py"])
 def test_what_systems_add_to_zips_is_passed_over(tmp_path: Path, name: str) -> None:
     handin = read_zip(tmp_path, {name: work(FLASH), **SOFTMAX_ENTRY})
-    assert set(handin.sources) == {SOFTMAX} and handin.notes == ()
+    assert set(handin.sources) == {SOFTMAX}
+    assert handin.notes == ()
 
 
 def test_a_damaged_entry_is_refused_and_the_others_are_read(tmp_path: Path) -> None:
     data = zip_bytes({FLASH_FILE: work(FLASH), **SOFTMAX_ENTRY}, zipfile.ZIP_STORED)
     handin = read_zip(tmp_path, data.replace(b"online", b"0nline", 1))
     problem = handin.sources[FLASH].problem
-    assert problem is not None and "damaged" in problem
+    assert problem is not None
+    assert "damaged" in problem
     assert handin.sources[SOFTMAX].text == work(SOFTMAX)
 
 
@@ -201,7 +205,8 @@ def test_what_is_no_zip_is_said(tmp_path: Path, data: bytes, words: str) -> None
         read_zip(tmp_path, data)
     root = write(tmp_path / "hw", {"bad.zip": data, "one_shot_attention.py": work(ONE_SHOT)})
     handin = read(root)
-    assert set(handin.sources) == {ONE_SHOT} and noted(handin, "bad.zip", words)
+    assert set(handin.sources) == {ONE_SHOT}
+    assert noted(handin, "bad.zip", words)
 
 
 def test_nothing_is_unpacked_to_disk(tmp_path: Path) -> None:

@@ -1,0 +1,45 @@
+# Two commands for a fresh machine: `make grade` and `make test`.  Both set up .venv first.
+.DEFAULT_GOAL := help
+.PHONY: help setup grade test check selfcheck stubs bench clean
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## create .venv with the `grade` and `course` commands in it
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
+		|| { echo "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=python3.12 ..."; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+grade: setup ## grade the stubs, the solutions and one wrong kernel on whatever this machine has
+	@$(BIN)/course selfcheck --only stubs --only solutions --mistake flash_attention/acc_not_rescaled --show
+
+test: setup ## run the tests (those that need a GPU are skipped without one)
+	$(BIN)/python -m pytest
+
+selfcheck: setup ## all proofs that the grader is real: solutions, stubs, mistakes, mutants
+	$(BIN)/course selfcheck
+
+stubs: setup ## write assignments/ anew from solutions/
+	$(BIN)/course release --stubs-only
+
+check: setup ## lint, types, import rules, spelling
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell
+
+bench: setup ## what is timed, against what; prints ratios
+	$(BIN)/python benchmarks/run.py
+
+clean: ## remove .venv and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info

@@ -1,0 +1,1 @@
+"""Thin click commands: ``grade`` for students, ``course`` for instructors."""

@@ -1,0 +1,160 @@
+"""``course``: what an instructor types."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from autograder import __version__
+from autograder.cli.common import current_course, run, shared_options
+from autograder.errors import EXIT_NOT_ALL, EXIT_OK, UsageError
+from autograder.reports.terminal import make_console, print_run
+from autograder.result import RunResult
+from autograder.selfcheck import PROOFS, Proof, SelfCheck
+from autograder.session import Grader, choose_device
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="course")
+@shared_options
+def cli() -> None:
+    """Run a course: check it, release it, grade it.
+
+    \b
+    Examples:
+      course selfcheck
+      course release --out dist
+    """
+
+
+@cli.command()
+@click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True)
+@click.option("--only", "only", type=click.Choice(list(PROOFS)), multiple=True, help="Run this proof; may be repeated.")
+@click.option("--mistake", metavar="EXERCISE/NAME", help="Of the mistakes, try this one.")
+@click.option("--show", is_flag=True, help="Print the report of each graded hand-in.")
+@click.option("--json", "json_path", metavar="PATH|-", help="Write what was found as JSON.")
+@click.option("--plain", is_flag=True, help="No colour, ASCII only.")
+@shared_options
+def selfcheck(
+    device: str, only: tuple[str, ...], mistake: str | None, show: bool, json_path: str | None, plain: bool
+) -> int:
+    """Prove that the grader is real, with the solutions and the known mistakes of the course.
+
+    \b
+    Examples:
+      course selfcheck
+      course selfcheck --only solutions --device cuda
+      course selfcheck --mistake flash_attention/acc_not_rescaled --show
+    """
+    course = current_course()
+    if not (course.root / "solutions").is_dir():
+        raise UsageError("This course has no solutions folder. The self-check is for instructors, who have one.")
+    names = list(only) + (["mistakes"] if mistake and "mistakes" not in only else []) or list(PROOFS)
+    quiet = json_path == "-"
+    console = make_console(sys.stderr if quiet else sys.stdout, plain)
+    jobs = os.cpu_count() or 1
+
+    def present(title: str, result: RunResult) -> None:
+        console.rule(title, align="left", characters="-", style="dim")
+        print_run(console, result, plain)
+        console.print()
+
+    chosen, gpu = choose_device(device)
+    proofs: list[Proof] = []
+    with Grader(course, chosen, gpu) as grader:
+        check = SelfCheck(course, grader, jobs, present if show else None, mistake)
+        for name in names:
+            proof = _run(check, name, plain)
+            if name == "mistakes" and mistake and proof.checked == 0:
+                raise UsageError(f"There is no mistake {mistake}. They are the files under tests/mistakes/.")
+            proofs.append(proof)
+            state = "holds" if proof.ok else "DOES NOT HOLD"
+            skipped = f", {proof.skipped} not for this device" if proof.skipped else ""
+            console.print(f"{state}: {name}, {proof.checked} checked{skipped}", markup=False)
+            console.print(f"    {PROOFS[name]}", style="dim", soft_wrap=True)
+            for finding in proof.findings:
+                console.print(f"    {finding.subject}: {finding.message}", markup=False, soft_wrap=True)
+    if json_path is not None:
+        _write_json(json_path, chosen, proofs)
+    return EXIT_OK if all(proof.ok for proof in proofs) else EXIT_NOT_ALL
+
+
+@cli.command()
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Where the student bundle goes.")
+@click.option("--stubs-only", is_flag=True, help="Write assignments/ anew and nothing else.")
+@shared_options
+def release(out: Path | None, stubs_only: bool) -> int:
+    """Make what students get from the solutions.
+
+    \b
+    Examples:
+      course release --stubs-only
+    """
+    from autograder.release.stubs import generate_stubs
+
+    course = current_course()
+    if not stubs_only and out is None:
+        raise UsageError("Say where the bundle goes with --out DIR, or use --stubs-only.")
+    for stub, text in generate_stubs(course).items():
+        path = course.root / "assignments" / stub
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        click.echo(f"wrote assignments/{stub}")
+    return EXIT_OK
+
+
+def _run(check: SelfCheck, name: str, plain: bool) -> Proof:
+    """One proof, with a bar on stderr where that is a terminal."""
+    if plain or not sys.stderr.isatty():
+        return check.run(name, lambda done, total: None)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=make_console(sys.stderr), transient=True) as progress:
+        task = progress.add_task(name, total=None)
+        return check.run(name, lambda done, total: progress.update(task, completed=done, total=total))
+
+
+def _write_json(path: str, device: str, proofs: list[Proof]) -> None:
+    document: dict[str, Any] = {
+        "schema": 1,
+        "kit_version": __version__,
+        "device": device,
+        "ok": all(proof.ok for proof in proofs),
+        "proofs": [
+            {
+                "name": proof.name,
+                "ok": proof.ok,
+                "checked": proof.checked,
+                "skipped": proof.skipped,
+                "findings": [{"subject": item.subject, "message": item.message} for item in proof.findings],
+                "remarks": proof.remarks,
+            }
+            for proof in proofs
+        ],
+    }
+    text = json.dumps(document, indent=1) + "\n"
+    if path == "-":
+        click.echo(text, nl=False)
+    else:
+        Path(path).write_text(text, encoding="utf-8")
+
+
+def main() -> NoReturn:
+    """The console script."""
+    run(cli)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,239 @@
+"""``grade``: what a student types."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from autograder import __version__
+from autograder.catalogue import Course, Exercise
+from autograder.cli.common import current_course, run, shared_options
+from autograder.errors import EXIT_NOT_ALL, EXIT_OK, UsageError
+from autograder.reports.terminal import make_console, print_run
+from autograder.result import ExerciseResult, RunResult, Sandbox, to_json
+from autograder.session import DEFAULT_SEED, Grader, Request, choose_device, environment
+
+
+class _CheckByDefault(click.Group):
+    """A group in which ``grade [OPTIONS] [EXERCISE]...`` means ``grade check ...``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        place = 0
+        while place < len(args):
+            word = args[place]
+            if word == "--root":
+                place += 2
+            elif word == "--debug" or word.startswith("--root="):
+                place += 1
+            else:
+                break
+        if place >= len(args) or args[place] not in (*self.commands, "--help", "-h", "--version"):
+            args = [*args[:place], "check", *args[place:]]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_CheckByDefault, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="grade")
+@shared_options
+def cli() -> None:
+    """Grade your kernels: `grade`, or `grade check EXERCISE`.
+
+    \b
+    Examples:
+      grade                        every exercise, and the story of the first open one
+      grade score_mask             one exercise
+      grade --lesson 7 --device cpu
+      grade hint score_mask        the first of three hints
+    """
+
+
+@cli.command()
+@click.argument("exercises", nargs=-1, metavar="[EXERCISE]...")
+@click.option("--dir", "folder", type=click.Path(path_type=Path), help="What to grade: a folder, .py, .ipynb or .zip.")
+@click.option("--lesson", type=int, help="Only the exercises of this lesson.")
+@click.option(
+    "--device",
+    type=click.Choice(["auto", "cpu", "cuda"]),
+    default="auto",
+    show_default=True,
+    help="Where kernels run: cpu is Triton's interpreter.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=DEFAULT_SEED, show_default=True, help="Seed of the inputs.")
+@click.option("--json", "json_path", metavar="PATH|-", help="Write the result as JSON; with - stdout holds it alone.")
+@click.option("--plain", is_flag=True, help="No colour, ASCII only.")
+@shared_options
+def check(
+    exercises: tuple[str, ...],
+    folder: Path | None,
+    lesson: int | None,
+    device: str,
+    seed: int,
+    json_path: str | None,
+    plain: bool,
+) -> int:
+    """Grade exercises: one line each, the total, and the full story of the first one that is not passed.
+
+    \b
+    Examples:
+      grade check
+      grade check online_softmax_update --seed 3
+      grade check --dir solutions --json -
+    """
+    course = current_course()
+    selected = course.select(exercises, lesson)
+    handin = folder if folder is not None else course.root / "assignments"
+    to_stdout = json_path == "-"
+    try:
+        chosen, gpu = choose_device(device)
+        with Grader(course, chosen, gpu) as grader:
+            request = Request(handin, selected, seed, repro_options=f" --dir {folder}" if folder is not None else "")
+            with _progress(len(selected), silent=to_stdout or plain) as step:
+                result = grader.grade(request, step)
+    except UsageError as error:
+        if to_stdout:
+            click.echo(to_json(_failed(course, seed, device, str(error))), nl=False)
+        raise
+    if to_stdout:
+        click.echo(to_json(result), nl=False)
+    else:
+        print_run(make_console(sys.stdout, plain), result, plain)
+        if json_path is not None:
+            _write(Path(json_path), to_json(result))
+    return EXIT_OK if result.all_passed else EXIT_NOT_ALL
+
+
+@cli.command("list")
+@shared_options
+def list_exercises() -> int:
+    """Show the course's exercises: lesson, id, points, title and what each builds on.
+
+    \b
+    Example:
+      grade list
+    """
+    course = current_course()
+    for lesson in course.lessons:
+        click.echo(f"Lesson {lesson.number}: {lesson.title}")
+        for exercise in lesson.exercises:
+            needs = f"  (builds on {', '.join(exercise.needs)})" if exercise.needs else ""
+            optional = "  optional" if exercise.optional else ""
+            click.echo(f"  {exercise.id:<24}{exercise.points:>4g} points  {exercise.title}{optional}{needs}")
+            click.echo(f"  {'':<24}assignments/{exercise.stub}")
+    return EXIT_OK
+
+
+@cli.command()
+@click.argument("exercise_id", metavar="EXERCISE")
+@click.option("--level", type=click.IntRange(1, 3), default=1, show_default=True, help="1 is a nudge, 3 is almost there.")
+@shared_options
+def hint(exercise_id: str, level: int) -> int:
+    """Show one of an exercise's three hints.
+
+    \b
+    Examples:
+      grade hint score_mask
+      grade hint score_mask --level 2
+    """
+    from autograder.texts import read_hints
+
+    exercise = current_course().exercise(exercise_id)
+    hints = read_hints(exercise)
+    click.echo(hints[level - 1])
+    if level < len(hints):
+        click.echo(f"\nThe next hint: grade hint {exercise.id} --level {level + 1}")
+    return EXIT_OK
+
+
+@cli.command()
+@click.argument("exercise_id", metavar="EXERCISE")
+@click.option("--dir", "folder", type=click.Path(path_type=Path), help="The folder with your files; default assignments.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@shared_options
+def reset(exercise_id: str, folder: Path | None, yes: bool) -> int:
+    """Put an exercise's functions back to the stub; a copy of your file is kept beside it.
+
+    \b
+    Example:
+      grade reset score_mask
+    """
+    from autograder.release.reset import reset_exercise
+
+    course = current_course()
+    exercise = course.exercise(exercise_id)
+    path = _work_file(course, exercise, folder)
+    names = ", ".join(function.name for function in exercise.functions)
+    if not yes:
+        click.confirm(f"Put {names} in {path} back to the stub? Your file is copied first.", abort=True)
+    copy = reset_exercise(course, exercise, path)
+    click.echo(f"{exercise.id} is as it was handed out." + (f" Your work is kept in {copy}." if copy else ""))
+    return EXIT_OK
+
+
+def _work_file(course: Course, exercise: Exercise, folder: Path | None) -> Path:
+    base = folder if folder is not None else course.root / "assignments"
+    return base if base.suffix == ".py" else base / exercise.stub
+
+
+@contextlib.contextmanager
+def _progress(total: int, silent: bool) -> Iterator[Any]:
+    """A bar on stderr, where that is a terminal; yields what to call with each result."""
+    if silent or not sys.stderr.isatty():
+        yield None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=make_console(sys.stderr), transient=True) as progress:
+        task = progress.add_task("starting", total=total)
+
+        def step(result: ExerciseResult) -> None:
+            progress.update(task, advance=1, description=result.id)
+
+        yield step
+
+
+def _failed(course: Course, seed: int, device: str, message: str) -> RunResult:
+    """The document of a run that could not begin."""
+    return RunResult(
+        kit_version=__version__,
+        course_title=course.title,
+        seed=seed,
+        hidden=False,
+        environment=environment("cpu" if device == "auto" else device, None),
+        sandbox=Sandbox(),
+        exercises=(),
+        error=message,
+    )
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.resolve().parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        Path(name).replace(path)
+    except OSError as error:
+        raise UsageError(f"The result cannot be written to {path} ({error.strerror}).") from error
+
+
+def main() -> NoReturn:
+    """The console script."""
+    run(cli)
+
+
+if __name__ == "__main__":
+    main()

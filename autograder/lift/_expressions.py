@@ -1,0 +1,310 @@
+"""The judgement of expressions: every name, attribute, call and piece of arithmetic must be on the list."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from autograder.lift import _allow, _numbers, _reasons
+from autograder.lift._numbers import Number
+from autograder.lift._reasons import brief, shown
+from autograder.lift._scope import Constant, Other, Path, Scope
+from autograder.lift._types import Refusal
+
+
+@dataclass(slots=True)
+class Expressions:
+    """Judges the expressions of one function, and notes which functions and constants it uses.
+
+    ``functions`` maps what may be called by name to its parameters (None if unknown); ``local`` are the
+    parameters and variables of the function itself.
+    """
+
+    scope: Scope
+    functions: Mapping[str, tuple[str, ...] | None]
+    extra_tl: frozenset[str]
+    local: frozenset[str]
+    calls: dict[str, None] = field(default_factory=dict)
+    constants: dict[str, None] = field(default_factory=dict)
+
+    def expression(self, node: ast.expr) -> Number | None:
+        """Vet an expression; its value if it is arithmetic on literals alone, else None."""
+        match node:
+            case ast.Constant():
+                return self._literal(node)
+            case ast.Name():
+                self._name(node)
+            case ast.Attribute():
+                self._attribute(node)
+            case ast.Call():
+                self.call(node)
+            case ast.BinOp():
+                return self._binary(node)
+            case ast.UnaryOp():
+                value = self.expression(node.operand)
+                return None if value is None else _numbers.unary(node, value)
+            case ast.BoolOp():
+                self._all(node.values)
+            case ast.Compare():
+                self._compare(node)
+            case ast.IfExp():
+                self._all([node.test, node.body, node.orelse])
+            case ast.Tuple() | ast.List():
+                self._all(node.elts)
+            case ast.Subscript():
+                self.expression(node.value)
+                self._index(node.slice)
+            case _:
+                raise Refusal(node.lineno, _reasons.construct(node))
+        return None
+
+    def spelling(self, name: str, line: int) -> None:
+        """Refuse names that look like others, and those that belong to Python."""
+        if not name.isascii():
+            raise Refusal(line, _reasons.not_ascii(name))
+        if name.startswith("__"):
+            raise Refusal(line, f"The name {shown(name)} begins with two underscores, which is not allowed.")
+
+    def rebound(self, name: str) -> bool:
+        """Whether a name of Python's means something else here."""
+        return name in self.local or name in self.scope.names or name in self.functions
+
+    def _all(self, nodes: Iterable[ast.expr]) -> None:
+        for node in nodes:
+            self.expression(node)
+
+    # Literals and operators ------------------------------------------------------------------------------
+
+    def _literal(self, node: ast.Constant) -> Number | None:
+        value = node.value
+        if value is None or isinstance(value, float | bool):
+            return value
+        if isinstance(value, int):
+            if value >= _numbers.LARGEST:
+                raise Refusal(node.lineno, _numbers.TOO_LARGE)
+            return value
+        if isinstance(value, str):
+            raise Refusal(
+                node.lineno,
+                "A text in quotes is not allowed here; "
+                'only options given by name, such as `input_precision="ieee"`, take one.',
+            )
+        if value is Ellipsis:
+            raise Refusal(node.lineno, "`...` is not allowed in an expression of a kernel.")
+        raise Refusal(node.lineno, f"A kernel cannot hold a value of Python's type `{type(value).__name__}`.")
+
+    def _binary(self, node: ast.BinOp) -> Number | None:
+        if isinstance(node.op, ast.MatMult):
+            raise Refusal(node.lineno, _reasons.construct(node.op))
+        left, right = self.expression(node.left), self.expression(node.right)
+        if any(isinstance(side, ast.Tuple | ast.List) for side in (node.left, node.right)):
+            raise Refusal(node.lineno, "Arithmetic on a tuple is not allowed in a kernel.")
+        if isinstance(node.op, ast.Pow):
+            self._power(node, right)
+        return None if left is None or right is None else _numbers.binary(node, left, right)
+
+    def _power(self, node: ast.BinOp, exponent: Number | None) -> None:
+        """Python computes powers of whole numbers exactly, however long that takes: so only small ones."""
+        plain = isinstance(node.right, ast.Constant | ast.UnaryOp)
+        if exponent is None or not plain or not abs(exponent) <= _numbers.MAX_EXPONENT:
+            raise Refusal(
+                node.lineno,
+                f"The exponent of `**` must be a plain number of at most {_numbers.MAX_EXPONENT}.",
+            )
+        if any(isinstance(inner, ast.Pow) for inner in ast.walk(node.left)):
+            raise Refusal(node.lineno, "`**` inside the base of another `**` is not allowed.")
+
+    def _compare(self, node: ast.Compare) -> None:
+        self._all([node.left, *node.comparators])
+        for operator, right in zip(node.ops, node.comparators, strict=True):
+            if isinstance(operator, ast.In | ast.NotIn):
+                raise Refusal(node.lineno, _reasons.construct(operator))
+            literal = isinstance(right, ast.Constant) and (right.value is None or isinstance(right.value, bool))
+            if isinstance(operator, ast.Is | ast.IsNot) and not literal:
+                raise Refusal(node.lineno, "`is` is only for `None`, `True` and `False`; compare with `==`.")
+
+    def _index(self, node: ast.expr) -> None:
+        match node:
+            case ast.Tuple(elts=elements):
+                for element in elements:
+                    self._index(element)
+            case ast.Slice(lower=None, upper=None, step=None):
+                pass
+            case ast.Slice():
+                raise Refusal(
+                    node.lineno,
+                    "A tile cannot be sliced with bounds; choose elements with `tl.arange` and a mask.",
+                )
+            case ast.Constant(value=value) if value is Ellipsis:
+                raise Refusal(node.lineno, "`...` is not known as an index; write one `:` for each dimension.")
+            case ast.Constant() | ast.Name() | ast.UnaryOp():
+                self.expression(node)
+            case _:
+                raise Refusal(node.lineno, "An index in a kernel is `:`, `None` or a whole number, as in `x[:, None]`.")
+
+    # Names and attributes --------------------------------------------------------------------------------
+
+    def _name(self, node: ast.Name) -> None:
+        name = node.id
+        self.spelling(name, node.lineno)
+        if name in self.local:
+            return
+        if isinstance(self.scope.names.get(name), Constant) and name not in _allow.RESERVED:
+            self.constants[name] = None
+            return
+        raise Refusal(node.lineno, self._unknown(name))
+
+    def _unknown(self, name: str) -> str:
+        """Why a name cannot be used as a value, or called."""
+        meaning = self.scope.names.get(name)
+        if name in self.functions:
+            return f"The function {shown(name)} can only be called, as in `{brief(name)}(...)`."
+        if name in {"tl", "triton"}:
+            return f"`{name}` cannot stand alone in a kernel; write what you need of it, as in `tl.load`."
+        if isinstance(meaning, Constant):
+            return f"{shown(name)} is a number and cannot be called."
+        if isinstance(meaning, Other):
+            return f"{shown(name)} cannot be used in a kernel: {meaning.advice}."
+        if isinstance(meaning, tuple):
+            return (
+                f"{shown(name)} comes from `{brief(meaning[0] or '.')}`, which a kernel cannot use; "
+                "only `tl` and `triton` are there."
+            )
+        return _reasons.python_name(name) or (
+            f"{shown(name)} is not known in this kernel: "
+            "it is no parameter, no variable, no jit function and no constant of the file."
+        )
+
+    def _attribute(self, node: ast.Attribute) -> None:
+        path = module_path(node)
+        if path is not None:
+            if path[0] != "tl" or path[1:] not in _allow.TL_VALUES:
+                raise Refusal(node.lineno, _reasons.library_name(path, called=False))
+        elif node.attr in _allow.ATTRIBUTES:
+            inner = node.value
+            typed = node.attr == "element_ty" and isinstance(inner, ast.Attribute) and inner.attr == "type"
+            self.expression(inner.value if typed and isinstance(inner, ast.Attribute) else inner)
+        else:
+            raise Refusal(node.lineno, _reasons.attribute(node.attr))
+
+    # Calls -----------------------------------------------------------------------------------------------
+
+    def call(self, node: ast.Call) -> None:
+        """Vet a call of a function of ``tl``, of the file, of Python, or of a method of a tile."""
+        function = node.func
+        path = module_path(function)
+        if path is not None:
+            self._library_call(node, path)
+        elif isinstance(function, ast.Name):
+            self._named_call(node, function.id)
+        elif not isinstance(function, ast.Attribute):
+            raise Refusal(node.lineno, "Only a function that has a name can be called in a kernel.")
+        elif function.attr not in _allow.METHODS:
+            raise Refusal(node.lineno, _reasons.attribute(function.attr))
+        else:
+            self.expression(function.value)
+            self.arguments(node, _allow.KEYWORDS)
+
+    def _library_call(self, node: ast.Call, path: Path) -> None:
+        match path:
+            case ("tl", name) if name in _allow.SCANS:
+                self._scan(node, name)
+                return
+            case ("tl", name):
+                allowed = name in _allow.TL_CALLS or name in self.extra_tl
+            case ("tl", "math", name):
+                allowed = name in _allow.MATHS
+            case ("triton", name):
+                allowed = name in _allow.TRITON_CALLS
+            case _:
+                allowed = False
+        if not allowed:
+            raise Refusal(node.lineno, _reasons.library_name(path, called=True))
+        self.arguments(node, self._keywords())
+
+    def _keywords(self) -> frozenset[str]:
+        """The keyword arguments of ``tl``, with those of the extras of this exercise."""
+        more = [
+            keywords
+            for beginning, keywords in _allow.EXTRA_KEYWORDS.items()
+            if any(extra.startswith(beginning) for extra in self.extra_tl)
+        ]
+        return _allow.KEYWORDS.union(*more)
+
+    def _scan(self, node: ast.Call, name: str) -> None:
+        """``tl.reduce(x, axis, f)``: ``f`` must be a jit function of the file."""
+        combine = node.args[2:3]
+        combine += [keyword.value for keyword in node.keywords if keyword.arg == "combine_fn"]
+        function = combine[0] if len(combine) == 1 else None
+        if not isinstance(function, ast.Name) or function.id in self.local or function.id not in self.functions:
+            raise Refusal(
+                node.lineno,
+                f"`tl.{name}` needs as its third argument the name of a `@triton.jit` function of this file.",
+            )
+        self.spelling(function.id, node.lineno)
+        self.calls[function.id] = None
+        rest = ast.Call(
+            func=node.func,
+            args=[argument for argument in node.args if argument is not function],
+            keywords=[keyword for keyword in node.keywords if keyword.value is not function],
+        )
+        self.arguments(rest, _allow.KEYWORDS)
+
+    def _named_call(self, node: ast.Call, name: str) -> None:
+        self.spelling(name, node.lineno)
+        if name in self.local:
+            raise Refusal(node.lineno, f"{shown(name)} is a variable and cannot be called.")
+        if name in self.functions:
+            self.calls[name] = None
+            parameters = self.functions[name]
+            self.arguments(node, None if parameters is None else frozenset(parameters))
+        elif self.rebound(name) or name not in _allow.BUILTIN_CALLS:
+            raise Refusal(node.lineno, self._unknown(name))
+        elif not (name == "float" and _is_float_of_word(node)):
+            self.arguments(node, frozenset())
+
+    def arguments(self, node: ast.Call, keywords: frozenset[str] | None) -> None:
+        """Vet what a call is given; ``keywords`` are the names it may be given by, None if any will do."""
+        self._all(node.args)
+        for keyword in node.keywords:
+            name, value = keyword.arg, keyword.value
+            if name is None:
+                raise Refusal(value.lineno, _reasons.STAR)
+            self.spelling(name, value.lineno)
+            if keywords is not None and name not in keywords:
+                raise Refusal(value.lineno, _reasons.keyword(name))
+            if not (isinstance(value, ast.Constant) and isinstance(value.value, str)):
+                self.expression(value)
+            elif value.value not in _allow.STRINGS.get(name, ()):
+                raise Refusal(value.lineno, f"`{brief(name)}=` cannot be given this text here.")
+
+
+def module_path(node: ast.expr) -> Path | None:
+    """The names of ``tl.a.b`` or ``triton.a``: after normalising, the only spelling of these modules."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    if names and isinstance(node, ast.Name) and node.id in {"tl", "triton"}:
+        return (node.id, *reversed(names))
+    return None
+
+
+def is_literal(node: ast.expr) -> bool:
+    """Whether evaluating ``node`` when a function is defined can do nothing at all."""
+    match node:
+        case ast.Constant(value=bool() | float() | None):
+            return True
+        case ast.Constant(value=int() as value):
+            return value < _numbers.LARGEST
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant() as operand):
+            return type(operand.value) in {int, float} and is_literal(operand)
+        case ast.Attribute():
+            path = module_path(node)
+            return path is not None and path[0] == "tl" and path[1:] in _allow.TL_VALUES
+    return False
+
+
+def _is_float_of_word(node: ast.Call) -> bool:
+    return len(node.args) == 1 and not node.keywords and _numbers.is_float_word(node.args[0])

@@ -1,0 +1,1 @@
+"""How results are shown to people: terminal, JSON, and (for classes) HTML."""

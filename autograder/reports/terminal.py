@@ -1,0 +1,167 @@
+"""The terminal report: one line an exercise, the total, and the full story of one exercise.
+
+Meaning never rests on colour: every state is a word.  With ``plain`` there is neither colour nor anything but ASCII,
+and the order of the lines makes sense when read aloud.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import IO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from autograder.result import CheckResult, ExerciseResult, RunResult
+
+WIDTH = 80
+
+_STYLES = {
+    "pass": "green",
+    "partial": "yellow",
+    "not-started": "dim",
+    "skipped": "dim",
+    "grader-error": "magenta",
+}
+
+
+def make_console(stream: IO[str], plain: bool = False) -> Console:
+    """A console on ``stream``: 80 columns where it is no terminal, at most 100 where it is."""
+    terminal = stream.isatty() and not plain
+    console = Console(file=stream, no_color=plain or None, highlight=False, emoji=False)
+    console.width = min(console.width, 100) if terminal else WIDTH
+    if plain:
+        console = Console(
+            file=stream, color_system=None, force_terminal=False, highlight=False, emoji=False, width=WIDTH
+        )
+    return console
+
+
+def print_run(console: Console, result: RunResult, plain: bool = False) -> None:
+    """The whole report of one run."""
+    print_header(console, result)
+    print_table(console, result.exercises, plain)
+    print_total(console, result)
+    story = first_story(result.exercises)
+    if story is not None:
+        console.print()
+        print_story(console, story)
+    for note in result.notes:
+        console.print(Text(f"Note: {note}", style="dim"))
+
+
+def print_header(console: Console, result: RunResult) -> None:
+    environment = result.environment
+    device = environment.gpu or "CPU (Triton's interpreter)"
+    console.print(Text(result.course_title or "", style="bold"))
+    console.print(
+        Text(f"{device}, triton {environment.triton or '?'}, torch {environment.torch or '?'}", style="dim")
+    )
+    console.print()
+
+
+def print_table(console: Console, exercises: Sequence[ExerciseResult], plain: bool = False) -> None:
+    """One line an exercise."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True, width=13)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    table.add_column(justify="right", no_wrap=True)
+    table.expand = True
+    for exercise in exercises:
+        table.add_row(
+            Text(exercise.outcome, style=_style(exercise.outcome)),
+            exercise.id,
+            Text(_public_count(exercise), style="dim"),
+            f"{_points(exercise.score)} / {_points(exercise.points)}",
+        )
+    console.print(table)
+
+
+def print_total(console: Console, result: RunResult) -> None:
+    console.print()
+    total = f"total {_points(result.score)} / {_points(result.points)}"
+    if result.bonus:
+        total += f", bonus {_points(result.bonus)}"
+    if not result.hidden:
+        total += "   (public checks; hidden checks run when the course grades)"
+    console.print(Text(total, style="bold"))
+    uncounted = [exercise.id for exercise in result.exercises if not exercise.counts and not exercise.optional]
+    if uncounted:
+        console.print(Text(f"left out of the total, no check runs on this machine: {', '.join(uncounted)}"))
+
+
+def first_story(exercises: Sequence[ExerciseResult]) -> ExerciseResult | None:
+    """The first exercise that was started and not passed; without one, the first that is not passed."""
+    open_ones = [exercise for exercise in exercises if exercise.counts and not exercise.passed]
+    started = [exercise for exercise in open_ones if exercise.outcome not in ("not-started", "skipped")]
+    return next(iter(started or open_ones), None)
+
+
+def print_story(console: Console, exercise: ExerciseResult) -> None:
+    """Where, when and why one exercise is not passed, and what to do next."""
+    console.print(Text.assemble((exercise.id, "bold"), f": {exercise.title}"))
+    if exercise.file:
+        _say(console, f"in {exercise.file}" + (f", from line {exercise.line}" if exercise.line else ""), 2)
+    if exercise.message:
+        _say(console, exercise.message, 2)
+    if exercise.outcome == "not-started":
+        _say(console, "Not started: the stub is as it was handed out.", 2)
+    else:
+        for check in exercise.checks:
+            _print_check(console, check)
+    for remark in exercise.remarks:
+        _say(console, f"Note: {remark}", 2)
+    failed = next((check for check in exercise.checks if check.outcome not in ("pass", "skipped")), None)
+    if failed is not None and failed.repro:
+        _say(console, f"again: {failed.repro}", 2)
+    _say(console, f"hint:  grade hint {exercise.id}", 2)
+
+
+def _print_check(console: Console, check: CheckResult) -> None:
+    if check.outcome == "skipped":
+        return
+    word = Text(f"{check.outcome:<8}", _style(check.outcome))
+    console.print(Text.assemble("  ", word, check.id, "  (hidden)" if check.hidden else ""))
+    if check.outcome != "pass":
+        _say(console, check.message, 10)
+        _say(console, f"This check proves: {check.proves}", 10, "dim")
+
+
+def _say(console: Console, text: str, indent: int, style: str = "") -> None:
+    """Print wrapped text; its lines carry no trailing blanks, and a word too long for a line is left whole."""
+    space = " " * indent
+    lines = textwrap.wrap(
+        text,
+        console.width,
+        initial_indent=space,
+        subsequent_indent=space,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    for line in lines:
+        console.print(Text(line, style=style), soft_wrap=True)
+
+
+def _public_count(exercise: ExerciseResult) -> str:
+    """``public 3 of 5`` for what ran; empty for what did not."""
+    ran = [check for check in exercise.checks if not check.hidden]
+    if all(check.outcome == "skipped" for check in ran):
+        return ""
+    passed = sum(check.outcome == "pass" for check in ran)
+    able = sum(not check.message.startswith("Runs only") for check in ran)
+    text = f"public {passed} of {able}"
+    hidden = [check for check in exercise.checks if check.hidden]
+    if hidden:
+        text += f", hidden {sum(check.outcome == 'pass' for check in hidden)} of {len(hidden)}"
+    return text
+
+
+def _style(outcome: str) -> str:
+    return _STYLES.get(outcome, "red")
+
+
+def _points(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".") if value % 1 else f"{value:.0f}"

@@ -1,0 +1,240 @@
+"""The proofs of `course selfcheck`, one method each, over a shared grader that never runs the same kernel twice."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from autograder.catalogue import Course, Exercise
+from autograder.plan import Reference
+from autograder.release.stubs import generate_stubs
+from autograder.result import ExerciseResult, RunResult
+from autograder.selfcheck._mistakes import Variant, equivalent_mutants, mistakes, unusual
+from autograder.selfcheck._mutants import Mutant, mutants
+from autograder.session import Grader, Request
+
+PROOFS = {
+    "stubs": "every stub is not started, and assignments/ is what the solutions make",
+    "solutions": "every solution has full score, with errors of at most half the bar",
+    "streaming": "what a streaming exercise promises is measured on its solution, and holds",
+    "mistakes": "every mistake loses points on its own exercise and on no other",
+    "unusual": "every correct but unusual kernel has full score",
+    "mutants": "every mutant of a solution loses points, or is listed as equivalent with a reason",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that does not hold."""
+
+    subject: str
+    message: str
+
+
+@dataclass(slots=True)
+class Proof:
+    """One proof: how many cases were looked at, how many this device cannot show, and what does not hold."""
+
+    name: str
+    checked: int = 0
+    skipped: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return not self.findings and self.checked > 0
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+Step = Callable[[int, int], None]
+Show = Callable[[str, RunResult], None]
+
+
+class SelfCheck:
+    """Runs proofs for a course whose solutions are at hand."""
+
+    def __init__(
+        self, course: Course, grader: Grader, jobs: int, show: Show | None = None, mistake: str | None = None
+    ) -> None:
+        self._course = course
+        self._grader = grader
+        self._jobs = jobs
+        self._show = show
+        self._mistake = mistake
+        self._reference = Reference.load(course.root / "solutions", None)
+
+    def run(self, name: str, step: Step) -> Proof:
+        """Run the proof called ``name``; ``step(done, total)`` reports progress."""
+        proof = Proof(name)
+        run: Callable[[Proof, Step], None] = getattr(self, f"_{name}")
+        run(proof, step)
+        return proof
+
+    def _stubs(self, proof: Proof, step: Step) -> None:
+        stubs = generate_stubs(self._course)
+        with self._handin(stubs) as folder:
+            result = self._grade(folder, self._course.exercises)
+        self._present("the stubs, as students get them", result)
+        for exercise in result.exercises:
+            proof.checked += 1
+            if exercise.outcome != "not-started":
+                proof.findings.append(Finding(exercise.id, f"the stub is {exercise.outcome}: {_why(exercise)}"))
+        for stub, text in stubs.items():
+            path = self._course.root / "assignments" / stub
+            if not path.is_file() or path.read_text(encoding="utf-8") != text:
+                proof.findings.append(
+                    Finding(f"assignments/{stub}", "is not what its solution makes; run `course release --stubs-only`")
+                )
+        step(1, 1)
+
+    def _solutions(self, proof: Proof, step: Step) -> None:
+        result = self._solution_result()
+        self._present("the solutions", result)
+        for exercise in result.exercises:
+            if not exercise.counts and exercise.outcome == "skipped":
+                proof.skipped += 1
+                continue
+            proof.checked += 1
+            if not exercise.passed:
+                proof.findings.append(Finding(exercise.id, f"the solution is {exercise.outcome}: {_why(exercise)}"))
+            for check in exercise.checks:
+                error, bar = check.measurements.get("error", 0.0), check.measurements.get("bar", 0.0)
+                if check.outcome == "pass" and error > bar / 2:
+                    proof.findings.append(
+                        Finding(f"{exercise.id}/{check.id}", f"the solution uses {error / bar:.0%} of its bar")
+                    )
+        step(1, 1)
+
+    def _streaming(self, proof: Proof, step: Step) -> None:
+        from autograder.judge.oracles import load_oracle
+
+        results = {exercise.id: exercise for exercise in self._solution_result().exercises}
+        for exercise in self._course.exercises:
+            oracle = load_oracle(exercise.oracle)
+            checks = {check.id: check for check in results[exercise.id].checks}
+            for source in (*exercise.checks, *self._reference.hidden.get(exercise.id, ())):
+                limits = oracle.limits(source)
+                done = checks.get(source.id)
+                if not limits or done is None or done.outcome == "skipped":
+                    continue
+                proof.checked += 1
+                measured = {name: done.measurements[name] for name in limits if name in done.measurements}
+                if not measured:
+                    proof.findings.append(Finding(f"{exercise.id}/{source.id}", "none of its limits was measured"))
+                for name, value in measured.items():
+                    proof.remarks.append(f"{exercise.id}/{source.id}: {name} {value:.0f}, at most {limits[name]:.0f}")
+        step(1, 1)
+
+    def _mistakes(self, proof: Proof, step: Step) -> None:
+        wanted = [variant for variant in mistakes(self._course) if self._mistake in (None, variant.label)]
+        for variant, result in self._each_variant(wanted, proof, step):
+            own = next(item for item in result.exercises if item.id == variant.exercise.id)
+            if own.passed:
+                proof.findings.append(Finding(variant.label, "passes every check of its exercise"))
+            for other in result.exercises:
+                if other.id != own.id and other.counts and not other.passed:
+                    proof.findings.append(Finding(variant.label, f"costs points on {other.id}: {_why(other)}"))
+            self._present(f"a wrong kernel: {variant.label}", result)
+
+    def _unusual(self, proof: Proof, step: Step) -> None:
+        for variant, result in self._each_variant(list(unusual(self._course)), proof, step):
+            for exercise in result.exercises:
+                if exercise.counts and not exercise.passed:
+                    proof.findings.append(Finding(variant.label, f"{exercise.id} is {exercise.outcome}: {_why(exercise)}"))
+
+    def _mutants(self, proof: Proof, step: Step) -> None:
+        cases = [
+            (exercise, mutant)
+            for exercise in self._course.exercises
+            for function in exercise.functions
+            for mutant in mutants(self._solution(exercise), function.name)
+        ]
+        survivors: dict[str, set[str]] = {exercise.id: set() for exercise in self._course.exercises}
+        for (exercise, mutant), result in self._each(cases, self._grade_mutant, step):
+            proof.checked += 1
+            if result.passed:
+                survivors[exercise.id].add(mutant.change)
+        for exercise in self._course.exercises:
+            listed = equivalent_mutants(self._course, exercise)
+            for change in sorted(survivors[exercise.id] - set(listed)):
+                proof.findings.append(Finding(exercise.id, f"survives: {change}"))
+            for change in sorted(set(listed) - survivors[exercise.id]):
+                proof.findings.append(Finding(exercise.id, f"listed as equivalent, but does not survive: {change}"))
+            proof.remarks += [f"{exercise.id}: {change}. {listed[change]}" for change in sorted(listed)]
+
+    def _grade_mutant(self, case: tuple[Exercise, Mutant]) -> ExerciseResult:
+        exercise, mutant = case
+        result = self._grade_overlay(exercise, mutant.text, (exercise,))
+        return result.exercises[0]
+
+    def _each_variant(
+        self, variants: Sequence[Variant], proof: Proof, step: Step
+    ) -> Iterator[tuple[Variant, RunResult]]:
+        able = [variant for variant in variants if variant.device in (None, self._grader.device)]
+        proof.skipped += len(variants) - len(able)
+
+        def grade(variant: Variant) -> RunResult:
+            return self._grade_overlay(variant.exercise, variant.text, self._course.exercises)
+
+        for variant, result in self._each(able, grade, step):
+            proof.checked += 1
+            yield variant, result
+
+    def _each(self, items: Sequence[T], work: Callable[[T], R], step: Step) -> Iterator[tuple[T, R]]:
+        """Do ``work`` on several items at once; yields in the items' order."""
+        with ThreadPoolExecutor(self._jobs) as executor:
+            futures = {executor.submit(work, item): number for number, item in enumerate(items)}
+            done: dict[int, R] = {}
+            following = 0
+            for future in as_completed(futures):
+                done[futures[future]] = future.result()
+                step(len(done), len(items))
+                while following in done:
+                    yield items[following], done[following]
+                    following += 1
+
+    def _grade_overlay(self, exercise: Exercise, text: str, exercises: Iterable[Exercise]) -> RunResult:
+        """Grade the solutions with ``text`` added at the end of one file: the last definition counts."""
+        overlay = {exercise.stub: f"{self._solution(exercise)}\n\n{text}\n"}
+        with self._handin(overlay) as folder:
+            return self._grade(folder, tuple(exercises))
+
+    def _solution_result(self) -> RunResult:
+        with self._handin({}) as folder:
+            return self._grade(folder, self._course.exercises)
+
+    def _solution(self, exercise: Exercise) -> str:
+        return (self._course.root / "solutions" / exercise.stub).read_text(encoding="utf-8")
+
+    def _grade(self, folder: Path, exercises: tuple[Exercise, ...]) -> RunResult:
+        return self._grader.grade(Request(folder, exercises, reference=self._reference))
+
+    def _present(self, title: str, result: RunResult) -> None:
+        if self._show is not None:
+            self._show(title, result)
+
+    @contextmanager
+    def _handin(self, files: Mapping[str, str]) -> Iterator[Path]:
+        """A temporary hand-in: the solutions, with ``files`` in place of those of the same path."""
+        with tempfile.TemporaryDirectory(prefix="selfcheck-") as name:
+            folder = Path(name)
+            for stub in dict.fromkeys(exercise.stub for exercise in self._course.exercises):
+                (folder / stub).parent.mkdir(parents=True, exist_ok=True)
+                if stub in files:
+                    (folder / stub).write_text(files[stub], encoding="utf-8")
+                else:
+                    shutil.copyfile(self._course.root / "solutions" / stub, folder / stub)
+            yield folder
+
+
+def _why(exercise: ExerciseResult) -> str:
+    failed = next((check for check in exercise.checks if check.outcome not in ("pass", "skipped")), None)
+    return f"{failed.id}: {failed.message}" if failed else exercise.message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -116,13 +117,23 @@ class Expressions:
             raise Refusal(node.lineno, "`**` inside the base of another `**` is not allowed.")
 
     def _compare(self, node: ast.Compare) -> None:
-        self._all([node.left, *node.comparators])
-        for operator, right in zip(node.ops, node.comparators, strict=True):
+        operands = [node.left, *node.comparators]
+        self._all(operands)
+        for operator, (left, right) in zip(node.ops, itertools.pairwise(operands), strict=True):
             if isinstance(operator, ast.In | ast.NotIn):
                 raise Refusal(node.lineno, _reasons.construct(operator))
-            literal = isinstance(right, ast.Constant) and (right.value is None or isinstance(right.value, bool))
-            if isinstance(operator, ast.Is | ast.IsNot) and not literal:
-                raise Refusal(node.lineno, "`is` is only for `None`, `True` and `False`; compare with `==`.")
+            if isinstance(operator, ast.Is | ast.IsNot) and not self._can_be_identical(left, right):
+                raise Refusal(
+                    node.lineno, "`is` is only for a variable and `None`, `True` or `False`; compare with `==`."
+                )
+
+    def _can_be_identical(self, left: ast.expr, right: ast.expr) -> bool:
+        """Whether ``left is right`` means the same to the compiler and to the interpreter.
+
+        A constant of the file is an object of its own in the interpreter, and is never identical to anything.
+        """
+        constant = isinstance(left, ast.Name) and left.id in self.constants and left.id not in self.local
+        return not constant and isinstance(right, ast.Constant) and (right.value is None or type(right.value) is bool)
 
     def _index(self, node: ast.expr) -> None:
         match node:
@@ -181,12 +192,14 @@ class Expressions:
         if path is not None:
             if path[0] != "tl" or path[1:] not in _allow.TL_VALUES:
                 raise Refusal(node.lineno, _reasons.library_name(path, called=False))
-        elif node.attr in _allow.ATTRIBUTES:
-            inner = node.value
-            typed = node.attr == "element_ty" and isinstance(inner, ast.Attribute) and inner.attr == "type"
-            self.expression(inner.value if typed and isinstance(inner, ast.Attribute) else inner)
-        else:
-            raise Refusal(node.lineno, _reasons.attribute(node.attr))
+            return
+        match node:
+            case ast.Attribute(attr="element_ty", value=ast.Attribute(attr="type", value=inner)):
+                self.expression(inner)
+            case _:
+                self.expression(node.value)
+                if node.attr not in _allow.ATTRIBUTES:
+                    raise Refusal(node.lineno, _reasons.attribute(node.attr))
 
     # Calls -----------------------------------------------------------------------------------------------
 
@@ -200,10 +213,10 @@ class Expressions:
             self._named_call(node, function.id)
         elif not isinstance(function, ast.Attribute):
             raise Refusal(node.lineno, "Only a function that has a name can be called in a kernel.")
-        elif function.attr not in _allow.METHODS:
-            raise Refusal(node.lineno, _reasons.attribute(function.attr))
         else:
             self.expression(function.value)
+            if function.attr not in _allow.METHODS:
+                raise Refusal(node.lineno, _reasons.attribute(function.attr))
             self.arguments(node, _allow.KEYWORDS)
 
     def _library_call(self, node: ast.Call, path: Path) -> None:

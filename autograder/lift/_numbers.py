@@ -79,26 +79,23 @@ def is_float_word(node: ast.expr) -> bool:
 
 
 def evaluate(
-    node: ast.expr, names: Mapping[str, Number | None], resolve: Callable[[ast.expr], tuple[str, ...] | None]
-) -> Number | None:
-    """The value of a module-level expression of literals and earlier constants; None stands for ``None``.
+    node: ast.expr, names: Mapping[str, Number], resolve: Callable[[ast.expr], tuple[str, ...] | None]
+) -> Number:
+    """The value of a module-level expression of literals and earlier constants.
 
-    ``resolve`` turns ``math.log2`` and the like into a dotted path. Raises Refusal for all else.
+    ``resolve`` turns ``math.log2`` and the like into a dotted path. Raises Refusal for all that is no number.
     """
     match node:
-        case ast.Constant(value=None):
-            return None
         case ast.Constant(value=bool() as value):
             return value
         case ast.Constant(value=int() | float() as value):
-            return _bounded(node, operator.pos, value)
+            return _known(node, _bounded(node, operator.pos, value))
         case ast.Name(id=name) if name in names:
             return names[name]
         case ast.UnaryOp(operand=operand):
-            return _known(node, unary(node, _known(node, evaluate(operand, names, resolve))))
+            return _known(node, unary(node, evaluate(operand, names, resolve)))
         case ast.BinOp(left=left, right=right):
-            first = _known(node, evaluate(left, names, resolve))
-            return _known(node, binary(node, first, _known(node, evaluate(right, names, resolve))))
+            return _known(node, binary(node, evaluate(left, names, resolve), evaluate(right, names, resolve)))
         case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str() as word)], keywords=[]):
             if word.lower() in FLOAT_WORDS:
                 return float(word)
@@ -108,8 +105,7 @@ def evaluate(
                 return evaluate(argument, names, resolve)
             name = function.id if path is None and isinstance(function, ast.Name) else ".".join(path or ())
             if name in _CALLS:
-                value = _known(node, evaluate(argument, names, resolve))
-                return _known(node, _bounded(node, _CALLS[name], value))
+                return _known(node, _bounded(node, _CALLS[name], evaluate(argument, names, resolve)))
         case ast.Name() | ast.Attribute():
             name = ".".join(resolve(node) or ())
             if name in _VALUES:
@@ -123,7 +119,7 @@ def _known(node: ast.expr, value: Number | None) -> Number:
     return value
 
 
-def spell(value: Number | None) -> str:
+def spell(value: Number) -> str:
     """``value`` as source text that Triton takes in every mode."""
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'

@@ -42,6 +42,8 @@ class Source:
 
         The newlines are escaped if code follows on the last line, since the statement then goes on there.
         """
+        if start[0] == end[0]:
+            return Edit(start, end, text)
         rest = self.lines[end[0] - 1][end[1] :].split(b"#")[0].strip()
         return Edit(start, end, text + (" \\\n" if rest else "\n") * (end[0] - start[0]))
 

@@ -21,7 +21,7 @@ class Constant:
     """A module-level ``NAME = tl.constexpr(number)``."""
 
     line: int
-    value: Number | None
+    value: Number
 
     def text(self, name: str) -> str:
         """The one spelling that every supported Triton takes, compiled and interpreted."""
@@ -79,7 +79,7 @@ def read(statements: Iterable[ast.stmt | Broken]) -> Scope:
             case ast.AsyncFunctionDef(name=name):
                 scope.names[name] = Other(statement.lineno, _ASYNC, definition=True)
             case ast.ClassDef(name=name):
-                scope.names[name] = Other(statement.lineno, "it is a class, and a kernel can use only jit functions")
+                scope.names[name] = Other(statement.lineno, _CLASS, definition=True)
             case ast.Import() | ast.ImportFrom():
                 _bind_import(scope, statement)
             case ast.Assign() | ast.AnnAssign():
@@ -159,13 +159,13 @@ def _meaning(scope: Scope, node: ast.Assign | ast.AnnAssign, value: ast.expr) ->
     return Constant(node.lineno, number) if constant else Other(node.lineno, "", number)
 
 
-def _known_numbers(scope: Scope, value: ast.expr) -> dict[str, Number | None]:
+def _known_numbers(scope: Scope, value: ast.expr) -> dict[str, Number]:
     """The earlier constants and plain numbers that an expression names."""
-    known: dict[str, Number | None] = {}
+    known: dict[str, Number] = {}
     for node in ast.walk(value):
         if isinstance(node, ast.Name):
             meaning = scope.names.get(node.id)
-            if isinstance(meaning, Constant) or (isinstance(meaning, Other) and meaning.value is not None):
+            if isinstance(meaning, Constant | Other) and meaning.value is not None:
                 known[node.id] = meaning.value
     return known
 

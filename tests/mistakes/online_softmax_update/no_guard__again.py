@@ -1,0 +1,27 @@
+"""Takes the new maximum as it is: while a row has seen nothing, (-inf) - (-inf) is NaN.
+
+The same mistake, written another way.
+"""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def grown_maximum(old, scores):
+    return tl.maximum(old, tl.max(scores, axis=1))
+
+
+@triton.jit
+def rescaled(total, factor, part):
+    return total * factor + part
+
+
+@triton.jit
+def online_softmax_update(m_i, l_i, acc, s, v):
+    higher = grown_maximum(m_i, s)
+    factor = tl.exp(m_i - higher)
+    weights = tl.exp(s - higher[:, None])
+    summed = rescaled(l_i, factor, tl.sum(weights, axis=1))
+    averaged = rescaled(acc, factor[:, None], tl.dot(weights, v, input_precision="ieee"))
+    return higher, summed, averaged

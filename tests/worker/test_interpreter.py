@@ -1,0 +1,123 @@
+"""CPU: every memory access of Triton's interpreter is behind the guard, and says what went wrong where."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autograder.pool import Pool
+from autograder.protocol import CheckJob, CheckReply, Job, RawTensor
+
+LAUNCH = '''
+import torch
+
+def outputs(case):
+    return {"o": ((4, 8), torch.float32), "w": ((3,), torch.int32)}
+
+def launch(run, student, case, inputs, outputs):
+    run(student.kernel, (1,), inputs["a"], inputs["b"], outputs["o"], outputs["w"])
+'''
+
+FINE = "tl.store(o_ptr + offs, tl.load(a_ptr + offs)); tl.store(w_ptr + tl.arange(0, 4), 1, mask=tl.arange(0, 4) < 3)"
+BAD = {
+    "load_past_the_end": (
+        "tl.store(o_ptr + offs, tl.load(a_ptr + offs + 1))",
+        "The kernel loads outside a, which has shape (4, 8): row 4, column 0.",
+    ),
+    "load_before_the_start": ("tl.store(o_ptr + offs, tl.load(a_ptr + offs - 1))", "loads outside a"),
+    "load_far_away": ("tl.store(o_ptr + offs, tl.load(a_ptr + offs * 100000000))", "loads far outside its tensors"),
+    "store_past_the_end": ("tl.store(o_ptr + offs + 8, tl.load(a_ptr + offs))", "stores outside o"),
+    "store_unmasked_tail": ("tl.store(w_ptr + tl.arange(0, 4), 1)", "stores outside w, which has shape (3,): element 3"),
+    "store_to_an_input": ("tl.store(b_ptr + offs, tl.load(a_ptr + offs))", "The kernel stores to its input b."),
+    "misaligned": (
+        "tl.store(o_ptr + offs, tl.load((a_ptr.to(tl.int64) + 2).to(tl.pointer_type(tl.float32)) + tl.arange(0, 1)))",
+        "not aligned",
+    ),
+    "atomic_add": ("tl.atomic_add(o_ptr + offs, 1.0)", "atomic operation"),
+    "atomic_cas": ("tl.atomic_cas(w_ptr + tl.arange(0, 1), 0, 1)", "atomic operation"),
+    "tensor_descriptor": (
+        "d = tl.make_tensor_descriptor(a_ptr, [8, 8], [8, 1], [4, 8]); tl.store(o_ptr + offs, d.load([4, 0]).reshape(32))",
+        "loads outside a",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Pool]:
+    with Pool("cpu") as pool:
+        yield pool
+
+
+def launch(pool: Pool, folder: Path, body: str) -> CheckReply:
+    (folder / "launch.py").write_text(LAUNCH)
+    module = (
+        "@triton.jit\ndef kernel(a_ptr, b_ptr, o_ptr, w_ptr):\n    offs = tl.arange(0, 32)\n    " + body.replace("; ", "\n    ")
+    )
+    tensor = RawTensor("float32", (4, 8), bytes(128))
+    job = Job(str(folder / "launch.py"), "k.py", module + "\n", ("kernel",), (CheckJob("c", {}, {"a": tensor, "b": tensor}),))
+    replies: list[CheckReply] = []
+    pool.run(job, lambda reply, following: replies.append(reply) is None)
+    return replies[0]
+
+
+def test_a_kernel_that_stays_inside_runs(pool: Pool, tmp_path: Path) -> None:
+    reply = launch(pool, tmp_path, FINE)
+    assert (reply.outcome, reply.message) == ("ran", "")
+    assert reply.measurements["total_load.a"] == 32
+
+
+@pytest.mark.parametrize("name", list(BAD))
+def test_an_access_outside_is_refused_before_memory_is_touched(pool: Pool, tmp_path: Path, name: str) -> None:
+    body, message = BAD[name]
+    reply = launch(pool, tmp_path, body)
+    assert reply.outcome == "violation", reply
+    assert message in reply.message
+    assert reply.line in (4, 5)
+
+
+def test_arithmetic_of_the_native_module_is_allowed(pool: Pool, tmp_path: Path) -> None:
+    reply = launch(pool, tmp_path, FINE.replace("tl.load(a_ptr + offs)", "tl.fma(tl.load(a_ptr + offs), 2.0, 1.0)"))
+    assert (reply.outcome, reply.message) == ("ran", "")
+
+
+def test_lanes_without_other_read_as_nan(pool: Pool, tmp_path: Path) -> None:
+    reply = launch(pool, tmp_path, f"x = tl.load(a_ptr + offs, mask=offs < 31); tl.store(o_ptr + offs, x); {FINE.split('; ')[1]}")
+    assert bytes(reply.outputs["o"].data)[-4:] not in (bytes(4), b"")
+    assert bytes(reply.outputs["o"].data)[:-4] == bytes(124)
+
+
+def test_every_native_memory_function_is_known() -> None:
+    """A Triton release that adds another way to touch memory fails here."""
+    from autograder.worker.interpreter import NATIVE_MATH, NATIVE_MEMORY
+    from triton.runtime import interpreter
+
+    native = interpreter._interpreter
+    functions = {
+        name
+        for name in dir(native)
+        if not name.startswith("_") and callable(getattr(native, name)) and not inspect.isclass(getattr(native, name))
+    }
+    assert NATIVE_MEMORY <= functions <= NATIVE_MEMORY | NATIVE_MATH
+    used = set(re.findall(r"_interpreter\.(\w+)\(", inspect.getsource(interpreter)))
+    assert used <= NATIVE_MEMORY | NATIVE_MATH
+
+
+def test_the_worker_loads_nothing_that_knows_answers() -> None:
+    code = (
+        "import sys, autograder.worker.server, autograder.worker.child, autograder.worker.interpreter, "
+        "autograder.worker.compiled, autograder.worker.warmup\n"
+        "print([name for name in sys.modules if name.startswith('autograder')])"
+    )
+    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    ).stdout
+    rooms = {name.split(".")[1] for name in re.findall(r"autograder\.\w+", loaded)}
+    assert rooms <= {"worker", "protocol"}

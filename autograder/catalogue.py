@@ -197,16 +197,25 @@ def read_checks(table: _Table, hidden: bool = False) -> tuple[Check, ...]:
     return tuple(checks)
 
 
-def load_hidden(path: Path) -> Mapping[str, tuple[Check, ...]]:
-    """Hidden checks by exercise id, from ``solutions/hidden.toml``; empty when there is no such file."""
+def load_hidden(path: Path, course: Course) -> Mapping[str, tuple[Check, ...]]:
+    """Hidden checks by exercise id, from ``solutions/hidden.toml``; empty when there is no such file.
+
+    Raises:
+        CourseError: the file is malformed, names an unknown exercise, or uses a check's id twice.
+    """
     if not path.is_file():
         return {}
     table = _Table.read(path)
+    known = {exercise.id: exercise for exercise in course.exercises}
     hidden = {}
-    for exercise_id in table.keys():
+    for exercise_id in table.names():
+        if exercise_id not in known:
+            raise CourseError(f"{path}: the course has no exercise {exercise_id!r}.")
         entry = table.table(exercise_id)
-        hidden[exercise_id] = read_checks(entry, hidden=True)
+        checks = read_checks(entry, hidden=True)
         entry.finish()
+        _check_ids((*known[exercise_id].checks, *checks), f"{path}: [{exercise_id}]")
+        hidden[exercise_id] = checks
     return hidden
 
 
@@ -215,9 +224,7 @@ def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
     table = _Table.read(folder / "exercise.toml")
     functions = []
     for entry in table.tables("functions"):
-        function = Function(
-            entry.text("name"), entry.texts("parameters"), frozenset(entry.texts("constexpr", ()))
-        )
+        function = Function(entry.text("name"), entry.texts("parameters"), frozenset(entry.texts("constexpr", ())))
         entry.finish()
         functions.append(function)
     exercise = Exercise(
@@ -253,12 +260,16 @@ def _check_course(course: Course, path: Path) -> None:
             raise CourseError(f"{where}: needs {unknown[0]!r}, which is no earlier exercise of the course.")
         if not exercise.functions or not exercise.checks or exercise.points <= 0:
             raise CourseError(f"{where}: an exercise has at least one function, one check, and points above 0.")
-        ids = [check.id for check in exercise.checks]
-        if len(set(ids)) != len(ids):
-            raise CourseError(f"{where}: two checks share an id.")
+        _check_ids(exercise.checks, str(where))
         if not exercise.compare:
             raise CourseError(f"{where}: [compare] must name every output and how it is compared.")
         seen.add(exercise.id)
+
+
+def _check_ids(checks: tuple[Check, ...], where: str) -> None:
+    ids = [check.id for check in checks]
+    if twice := [name for name in ids if ids.count(name) > 1]:
+        raise CourseError(f"{where}: the check id {twice[0]!r} is used twice.")
 
 
 class _Table:
@@ -278,7 +289,7 @@ class _Table:
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise CourseError(f"{path} is not valid TOML: {error}.") from error
 
-    def keys(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
         return tuple(self._values)
 
     def finish(self) -> None:
@@ -287,20 +298,24 @@ class _Table:
             raise CourseError(f"{self._where}: unknown key {sorted(self._left)[0]!r}.")
 
     def text(self, key: str, default: str | None = None) -> str:
-        return self._get(key, str, default)
+        value: str = self._get(key, str, default)
+        return value
 
     def integer(self, key: str) -> int:
-        return self._get(key, int, None)
+        value: int = self._get(key, int, None)
+        return value
 
     def number(self, key: str, default: float | None = None) -> float:
         value = self._get(key, (int, float), default)
         return float(value)
 
     def flag(self, key: str, default: bool) -> bool:
-        return self._get(key, bool, default)
+        value: bool = self._get(key, bool, default)
+        return value
 
     def mapping(self, key: str) -> dict[str, Any]:
-        return self._get(key, dict, None)
+        value: dict[str, Any] = self._get(key, dict, None)
+        return value
 
     def table(self, key: str) -> _Table:
         return _Table(self.mapping(key), f"{self._where}: [{key}]")

@@ -25,13 +25,14 @@ class Reference:
     secret: bytes | None
 
     @classmethod
-    def load(cls, folder: Path, secret: bytes | None) -> Reference:
-        """The reference in a ``solutions/`` folder.
+    def load(cls, course: Course, secret: bytes | None) -> Reference:
+        """The reference in the course's ``solutions/`` folder.
 
         Raises:
             CourseError: hidden.toml is malformed.
         """
-        return cls(folder, load_hidden(folder / "hidden.toml"), secret)
+        folder = course.root / "solutions"
+        return cls(folder, load_hidden(folder / "hidden.toml", course), secret)
 
     def function(self, exercise: Exercise, name: str) -> str:
         """The lifted source of one function of the solution."""
@@ -193,9 +194,7 @@ def _plan(
         missing = [name for name in names if _missing(lifted, name)]
         message = f"There is no function {missing[0]} in {source.path}." if missing else ""
         return Plan(exercise, checks, source, lifted, {}, "not-started", message, line)
-    others = {
-        function.name: owner for owner in owners if owner.id != exercise.id for function in owner.functions
-    }
+    others = {function.name: owner for owner in owners if owner.id != exercise.id for function in owner.functions}
     pieces = {name: others[name] for name in _calls(lifted, names, others) if name in others}
     remarks = _remarks(lifted, source, lifted.reachable(names, pieces))
     if problem := lifted.problem_of(names, pieces):

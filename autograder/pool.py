@@ -23,7 +23,16 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import WorkerError
-from autograder.protocol import CheckJob, CheckReply, Job, ProtocolError, StreamEnded, decode_reply, encode_job, read_frame
+from autograder.protocol import (
+    CheckJob,
+    CheckReply,
+    Job,
+    ProtocolError,
+    StreamEnded,
+    decode_reply,
+    encode_job,
+    read_frame,
+)
 
 _START_SECONDS = 120.0
 _EXIT_SECONDS = 30.0

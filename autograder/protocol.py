@@ -120,7 +120,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class CheckReply:
-    """What came back for one check.  ``line`` is a line of the student's file; ``seconds`` is the launch's wall time."""
+    """What came back for one check: ``line`` is of the student's file, ``seconds`` the launch's wall time."""
 
     id: str
     outcome: str
@@ -165,7 +165,7 @@ def encode_job(job: Job, folder: str) -> bytes:
 def decode_job(header: Mapping[str, Any], payload: memoryview) -> tuple[Job, str]:
     """The job of a frame made by `encode_job`, and its folder.  The sender is trusted."""
     inputs: dict[str, dict[str, RawTensor]] = {check["id"]: {} for check in header["checks"]}
-    for (entry, tensor) in zip(header["tensors"], _cut(header["tensors"], payload), strict=True):
+    for entry, tensor in zip(header["tensors"], _cut(header["tensors"], payload), strict=True):
         inputs[entry["check"]][entry["name"]] = tensor
     checks = tuple(CheckJob(check["id"], check["case"], inputs[check["id"]]) for check in header["checks"])
     job = Job(
@@ -193,8 +193,7 @@ def encode_reply(reply: CheckReply) -> bytes:
         "seconds": reply.seconds,
         "measurements": dict(reply.measurements),
         "tensors": [
-            {"name": name, "dtype": tensor.dtype, "shape": list(tensor.shape)}
-            for name, tensor in reply.outputs.items()
+            {"name": name, "dtype": tensor.dtype, "shape": list(tensor.shape)} for name, tensor in reply.outputs.items()
         ],
     }
     return _frame(header, [tensor.data for tensor in reply.outputs.values()])
@@ -246,7 +245,8 @@ def read_frame(
         raise ProtocolError("frame over the size limit")
     raw = _read_exactly(read, header_bytes)
     payload = _read_exactly(read, payload_bytes)
-    assert raw is not None and payload is not None
+    assert raw is not None
+    assert payload is not None
     try:
         header = json.loads(bytes(raw))
     except (ValueError, RecursionError) as error:

@@ -68,7 +68,7 @@ def choose_device(wish: str) -> tuple[str, str | None]:
         return "cuda", gpu.name
     if wish == "cuda":
         raise EnvironmentProblem(
-            "No CUDA GPU that torch can use was found on this machine. Use --device cpu, which runs Triton's interpreter."
+            "No CUDA GPU that torch can use was found here. Use --device cpu, which runs Triton's interpreter."
         )
     return "cpu", None
 
@@ -208,9 +208,7 @@ class Grader:
             self._memo[key] = verdicts
         return verdicts
 
-    def _check_result(
-        self, plan: Plan, check: Check, verdict: Verdict | None, request: Request
-    ) -> CheckResult:
+    def _check_result(self, plan: Plan, check: Check, verdict: Verdict | None, request: Request) -> CheckResult:
         repro = f"grade check {plan.exercise.id} --seed {request.seed} --device {self.device}{request.repro_options}"
         if verdict is not None:
             outcome, message = verdict.outcome, plan.locate(verdict.message, verdict.line)
@@ -268,9 +266,7 @@ def environment(device: str, gpu: str | None) -> Environment:
     )
 
 
-def _scored(
-    plan: Plan, checks: tuple[CheckResult, ...], message: str, seconds: float, device: str
-) -> ExerciseResult:
+def _scored(plan: Plan, checks: tuple[CheckResult, ...], message: str, seconds: float, device: str) -> ExerciseResult:
     """The exercise's score: the weights of the passed checks over those of all that can run here."""
     counting = [(check, source) for check, source in zip(checks, plan.checks, strict=True) if device in source.devices]
     total = sum(check.weight for check, _ in counting)

@@ -66,7 +66,9 @@ def cli() -> None:
     show_default=True,
     help="Where kernels run: cpu is Triton's interpreter.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=DEFAULT_SEED, show_default=True, help="Seed of the inputs.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**31 - 1), default=DEFAULT_SEED, show_default=True, help="Seed of the inputs."
+)
 @click.option("--json", "json_path", metavar="PATH|-", help="Write the result as JSON; with - stdout holds it alone.")
 @click.option("--plain", is_flag=True, help="No colour, ASCII only.")
 @shared_options
@@ -132,7 +134,9 @@ def list_exercises() -> int:
 
 @cli.command()
 @click.argument("exercise_id", metavar="EXERCISE")
-@click.option("--level", type=click.IntRange(1, 3), default=1, show_default=True, help="1 is a nudge, 3 is almost there.")
+@click.option(
+    "--level", type=click.IntRange(1, 3), default=1, show_default=True, help="1 is a nudge, 3 is almost there."
+)
 @shared_options
 def hint(exercise_id: str, level: int) -> int:
     """Show one of an exercise's three hints.
@@ -154,7 +158,9 @@ def hint(exercise_id: str, level: int) -> int:
 
 @cli.command()
 @click.argument("exercise_id", metavar="EXERCISE")
-@click.option("--dir", "folder", type=click.Path(path_type=Path), help="The folder with your files; default assignments.")
+@click.option(
+    "--dir", "folder", type=click.Path(path_type=Path), help="The folder with your files; default assignments."
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @shared_options
 def reset(exercise_id: str, folder: Path | None, yes: bool) -> int:

@@ -56,7 +56,9 @@ def compare(
     got64, exact64 = got.double(), exact.double()
     special = _special(got64, exact64)
     if special.any():
-        return Comparison(name, _special_message(name, special, got64, exact64), where=_where(name, special, got64, exact64))
+        return Comparison(
+            name, _special_message(name, special, got64, exact64), where=_where(name, special, got64, exact64)
+        )
     return _compare_exact(name, got64, exact64) if kind == "exact" else _compare_close(name, got64, exact64, plain)
 
 
@@ -66,7 +68,11 @@ def _compare_exact(name: str, got: torch.Tensor, exact: torch.Tensor) -> Compari
     if exact.is_floating_point():
         finite = torch.isfinite(exact)
         error = (got - exact)[finite].abs()
-        measurements = {"error": float(error.max()) if error.numel() else 0.0, "bar": 0.0, "rms": _rms(got, exact, finite)}
+        measurements = {
+            "error": float(error.max()) if error.numel() else 0.0,
+            "bar": 0.0,
+            "rms": _rms(got, exact, finite),
+        }
     if not wrong.any():
         return Comparison(name, "", measurements)
     index = _first(wrong)
@@ -114,7 +120,9 @@ def _special(got: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
 def _special_message(name: str, wrong: torch.Tensor, got: torch.Tensor, exact: torch.Tensor) -> str:
     index = _first(wrong)
     value, right = _number(got[index]), _number(exact[index])
-    return f"{name} is {value} where {right} belongs, at {_index_text(index, name)}; {_count(wrong)} are like that{_rows_text(wrong)}."
+    place = _index_text(index, name)
+    others = f"{_count(wrong)} are like that{_rows_text(wrong)}"
+    return f"{name} is {value} where {right} belongs, at {place}; {others}."
 
 
 def _rms(got: torch.Tensor, exact: torch.Tensor, finite: torch.Tensor) -> float:

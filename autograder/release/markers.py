@@ -32,7 +32,7 @@ def make_stub(solution: str, name: str) -> str:
         CourseError: markers do not pair up, or a region has no stub line to say what is missing.
     """
     lines: list[str] = []
-    for number, line, inside in _walk(solution, name):
+    for _, line, inside in _walk(solution, name):
         if inside is None:
             lines.append(line)
         elif inside and (match := _STUB_LINE.match(line)):
@@ -51,7 +51,8 @@ def find_regions(solution: str, name: str) -> tuple[Region, ...]:
         CourseError: markers do not pair up.
     """
     regions: list[Region] = []
-    first, hidden = 0, []
+    first = 0
+    hidden: list[str] = []
     for number, line, inside in _walk(solution, name):
         if inside is False and line.strip() == BEGIN:
             first, hidden = number, []

@@ -29,7 +29,9 @@ def reset_exercise(course: Course, exercise: Exercise, path: Path) -> Path | Non
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read as UTF-8 text. Save it as UTF-8, or delete it and reset again.") from error
+        raise UsageError(
+            f"{path} cannot be read as UTF-8 text. Save it as UTF-8, or delete it and reset again."
+        ) from error
     names = [function.name for function in exercise.functions]
     updated = _replace(text, pristine, names, path)
     copy = path.with_name(f"{path.name}.bak-{time.strftime('%Y%m%d-%H%M%S')}")

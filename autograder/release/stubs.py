@@ -44,5 +44,7 @@ def pristine_stubs(course: Course) -> Mapping[str, str]:
         try:
             return {stub: (copies / stub).read_text(encoding="utf-8") for stub in stub_files(course)}
         except OSError as error:
-            raise CourseError(f"A pristine stub is missing ({error.filename}). Unpack the course bundle again.") from error
+            raise CourseError(
+                f"A pristine stub is missing ({error.filename}). Unpack the course bundle again."
+            ) from error
     return generate_stubs(course)

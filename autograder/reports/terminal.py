@@ -56,9 +56,7 @@ def print_header(console: Console, result: RunResult) -> None:
     environment = result.environment
     device = environment.gpu or "CPU (Triton's interpreter)"
     console.print(Text(result.course_title or "", style="bold"))
-    console.print(
-        Text(f"{device}, triton {environment.triton or '?'}, torch {environment.torch or '?'}", style="dim")
-    )
+    console.print(Text(f"{device}, triton {environment.triton or '?'}, torch {environment.torch or '?'}", style="dim"))
     console.print()
 
 

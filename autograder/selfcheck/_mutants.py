@@ -132,9 +132,8 @@ def _expression_changes(node: ast.AST) -> Iterator[_Apply]:
         for place, keyword in enumerate(node.keywords):
             if keyword.arg is not None:
                 yield _Apply(node.keywords, place, None)
-        if isinstance(node.func, ast.Attribute):
-            if node.func.attr in _CALLS:
-                yield _Apply(node.func, "attr", _CALLS[node.func.attr])
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _CALLS:
+            yield _Apply(node.func, "attr", _CALLS[node.func.attr])
     for field, value in ast.iter_fields(node):
         if isinstance(value, ast.Call) and _is_where(value):
             for argument in value.args[1:]:

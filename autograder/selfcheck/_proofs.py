@@ -69,7 +69,7 @@ class SelfCheck:
         self._jobs = jobs
         self._show = show
         self._mistake = mistake
-        self._reference = Reference.load(course.root / "solutions", None)
+        self._reference = Reference.load(course, None)
 
     def run(self, name: str, step: Step) -> Proof:
         """Run the proof called ``name``; ``step(done, total)`` reports progress."""
@@ -148,7 +148,9 @@ class SelfCheck:
         for variant, result in self._each_variant(list(unusual(self._course)), proof, step):
             for exercise in result.exercises:
                 if exercise.counts and not exercise.passed:
-                    proof.findings.append(Finding(variant.label, f"{exercise.id} is {exercise.outcome}: {_why(exercise)}"))
+                    proof.findings.append(
+                        Finding(variant.label, f"{exercise.id} is {exercise.outcome}: {_why(exercise)}")
+                    )
 
     def _mutants(self, proof: Proof, step: Step) -> None:
         cases = [

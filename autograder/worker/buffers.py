@@ -104,7 +104,8 @@ def _allocate(shape: tuple[int, ...], dtype: torch.dtype, device: str) -> tuple[
 def _bytes(tensor: torch.Tensor) -> bytes:
     if tensor.numel() == 0:
         return b""
-    return tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes()
+    data: bytes = tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes()
+    return data
 
 
 def _bits(flat: torch.Tensor) -> torch.Tensor:

@@ -80,9 +80,9 @@ def _line(chain: list[BaseException], student_file: Path, module: str) -> int | 
     """The innermost line of the student's file: from the traceback, or from the compiler's own note of the place."""
     for error in reversed(chain):
         node, source = getattr(error, "node", None), getattr(error, "src", None)
-        if isinstance(source, str) and hasattr(node, "lineno"):
-            if (start := module.find(source.strip())) >= 0:
-                return module.count("\n", 0, start) + int(node.lineno)
+        line = getattr(node, "lineno", None)
+        if isinstance(source, str) and line is not None and (start := module.find(source.strip())) >= 0:
+            return module.count("\n", 0, start) + int(line)
         frames = traceback.extract_tb(error.__traceback__)
         for frame in reversed(frames):
             if frame.filename == str(student_file):

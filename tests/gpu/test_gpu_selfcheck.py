@@ -45,7 +45,7 @@ def grade_with(course: Course, grader: Grader, folder: Path, stub: str, text: st
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         solution = (ROOT / "solutions" / path).read_text(encoding="utf-8")
         (folder / path).write_text(solution + (f"\n\n{text}\n" if path == stub else ""), encoding="utf-8")
-    reference = Reference.load(ROOT / "solutions", None)
+    reference = Reference.load(course, None)
     return grader.grade(Request(folder, course.exercises, reference=reference))
 
 

@@ -15,7 +15,7 @@ import pytest
 from autograder.pool import Pool
 from autograder.protocol import CheckJob, CheckReply, Job, RawTensor
 
-LAUNCH = '''
+LAUNCH = """
 import torch
 
 def outputs(case):
@@ -23,7 +23,7 @@ def outputs(case):
 
 def launch(run, student, case, inputs, outputs):
     run(student.kernel, (1,), inputs["a"], inputs["b"], outputs["o"], outputs["w"])
-'''
+"""
 
 FINE = "tl.store(o_ptr + offs, tl.load(a_ptr + offs)); tl.store(w_ptr + tl.arange(0, 4), 1, mask=tl.arange(0, 4) < 3)"
 BAD = {
@@ -34,7 +34,10 @@ BAD = {
     "load_before_the_start": ("tl.store(o_ptr + offs, tl.load(a_ptr + offs - 1))", "loads outside a"),
     "load_far_away": ("tl.store(o_ptr + offs, tl.load(a_ptr + offs * 100000000))", "loads far outside its tensors"),
     "store_past_the_end": ("tl.store(o_ptr + offs + 8, tl.load(a_ptr + offs))", "stores outside o"),
-    "store_unmasked_tail": ("tl.store(w_ptr + tl.arange(0, 4), 1)", "stores outside w, which has shape (3,): element 3"),
+    "store_unmasked_tail": (
+        "tl.store(w_ptr + tl.arange(0, 4), 1)",
+        "stores outside w, which has shape (3,): element 3",
+    ),
     "store_to_an_input": ("tl.store(b_ptr + offs, tl.load(a_ptr + offs))", "The kernel stores to its input b."),
     "misaligned": (
         "tl.store(o_ptr + offs, tl.load((a_ptr.to(tl.int64) + 2).to(tl.pointer_type(tl.float32)) + tl.arange(0, 1)))",
@@ -57,11 +60,13 @@ def pool() -> Iterator[Pool]:
 
 def launch(pool: Pool, folder: Path, body: str) -> CheckReply:
     (folder / "launch.py").write_text(LAUNCH)
-    module = (
-        "@triton.jit\ndef kernel(a_ptr, b_ptr, o_ptr, w_ptr):\n    offs = tl.arange(0, 32)\n    " + body.replace("; ", "\n    ")
+    module = "@triton.jit\ndef kernel(a_ptr, b_ptr, o_ptr, w_ptr):\n    offs = tl.arange(0, 32)\n    " + body.replace(
+        "; ", "\n    "
     )
     tensor = RawTensor("float32", (4, 8), bytes(128))
-    job = Job(str(folder / "launch.py"), "k.py", module + "\n", ("kernel",), (CheckJob("c", {}, {"a": tensor, "b": tensor}),))
+    job = Job(
+        str(folder / "launch.py"), "k.py", module + "\n", ("kernel",), (CheckJob("c", {}, {"a": tensor, "b": tensor}),)
+    )
     replies: list[CheckReply] = []
     pool.run(job, lambda reply, following: replies.append(reply) is None)
     return replies[0]
@@ -88,7 +93,9 @@ def test_arithmetic_of_the_native_module_is_allowed(pool: Pool, tmp_path: Path) 
 
 
 def test_lanes_without_other_read_as_nan(pool: Pool, tmp_path: Path) -> None:
-    reply = launch(pool, tmp_path, f"x = tl.load(a_ptr + offs, mask=offs < 31); tl.store(o_ptr + offs, x); {FINE.split('; ')[1]}")
+    reply = launch(
+        pool, tmp_path, f"x = tl.load(a_ptr + offs, mask=offs < 31); tl.store(o_ptr + offs, x); {FINE.split('; ')[1]}"
+    )
     assert bytes(reply.outputs["o"].data)[-4:] not in (bytes(4), b"")
     assert bytes(reply.outputs["o"].data)[:-4] == bytes(124)
 

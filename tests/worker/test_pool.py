@@ -16,7 +16,7 @@ import pytest
 from autograder.pool import Pool
 from autograder.protocol import CheckJob, CheckReply, Job, Limits, RawTensor
 
-LAUNCH = '''
+LAUNCH = """
 import torch
 
 def outputs(case):
@@ -24,7 +24,7 @@ def outputs(case):
 
 def launch(run, student, case, inputs, outputs):
     run(student.kernel, (1,), inputs["x"], outputs["y"], case["n"], BLOCK=16)
-'''
+"""
 
 COPY = """
 @triton.jit
@@ -91,7 +91,9 @@ def make_job(folder: Path, module: str, sizes: tuple[int, ...] = (5, 6, 7)) -> J
         file_name="kernel.py",
         module=module,
         functions=("kernel",),
-        checks=tuple(CheckJob(f"n{n}", {"n": n}, {"x": RawTensor("float32", (n,), bytes(range(n)) * 4)}) for n in sizes),
+        checks=tuple(
+            CheckJob(f"n{n}", {"n": n}, {"x": RawTensor("float32", (n,), bytes(range(n)) * 4)}) for n in sizes
+        ),
         limits=Limits(cpu_seconds=1, wall_seconds=2, memory_bytes=1 << 30, file_bytes=1 << 20, output_bytes=1 << 20),
     )
 

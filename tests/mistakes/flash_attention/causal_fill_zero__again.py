@@ -10,10 +10,9 @@ import triton.language as tl
 @triton.jit
 def masked(s, row, col, seqlen_q, seqlen_k, CAUSAL: tl.constexpr):
     """-inf where there is no key or, if CAUSAL, where the key lies in the future."""
-    s = tl.where(col[None, :] < seqlen_k, s, float("-inf"))
     if CAUSAL:
         s = s * (row[:, None] - col[None, :] >= seqlen_q - seqlen_k).to(tl.float32)
-    return s
+    return tl.where(col[None, :] < seqlen_k, s, float("-inf"))
 
 
 @triton.jit

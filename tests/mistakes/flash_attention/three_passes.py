@@ -1,5 +1,7 @@
 """Walks over the keys once for the maximum, once for the sum and once for the output."""
 
+# seen on: cpu
+
 import triton
 import triton.language as tl
 

@@ -40,9 +40,9 @@ def attention_kernel(
     keys = read_rows(k_ptr, key, column, NSEQ, HEAD)
     values = read_rows(v_ptr, key, column, NSEQ, HEAD)
     logits = tl.dot(queries, tl.trans(keys), input_precision="ieee")
-    logits = tl.where((key < NSEQ)[None, :], logits, float("-inf"))
     if CAUSAL:
         logits *= (query[:, None] >= key[None, :]).to(tl.float32)
+    logits = tl.where((key < NSEQ)[None, :], logits, float("-inf"))
     weights = row_softmax(logits)
     result = tl.dot(weights, values, input_precision="ieee")
     tl.store(o_ptr + query[:, None] * HEAD + column[None, :], result, mask=(query < NSEQ)[:, None])

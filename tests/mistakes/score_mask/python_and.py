@@ -1,5 +1,7 @@
 """Joins two tiles with Python's `and`, which knows single truth values only; tiles take &."""
 
+# seen on: cpu
+
 import triton
 import triton.language as tl
 

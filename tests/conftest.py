@@ -1,0 +1,52 @@
+"""What all rooms' tests share: the course, and one grader that keeps its worker warm."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from autograder.catalogue import Course, load_course
+from autograder.session import Grader
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def course() -> Course:
+    return load_course(ROOT)
+
+
+@pytest.fixture(scope="session")
+def cpu_grader(course: Course) -> Iterator[Grader]:
+    with Grader(course, "cpu") as grader:
+        yield grader
+
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def grade(tmp_path: Path) -> Run:
+    """Runs ``grade`` as a user would, in another process, from an empty folder unless told otherwise."""
+    return _runner("autograder.cli.grade", tmp_path)
+
+
+@pytest.fixture
+def course_command(tmp_path: Path) -> Run:
+    """Runs ``course`` as a user would."""
+    return _runner("autograder.cli.course", tmp_path)
+
+
+def _runner(module: str, folder: Path) -> Run:
+    def run(*arguments: str | Path, cwd: Path = folder, text: str | None = None) -> subprocess.CompletedProcess[str]:
+        import os
+
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "80"}
+        command = [sys.executable, "-m", module, *map(str, arguments)]
+        return subprocess.run(command, cwd=cwd, capture_output=True, text=True, input=text, env=environment)
+
+    return run

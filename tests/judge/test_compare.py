@@ -1,0 +1,90 @@
+"""The bar, and the words in which a wrong tensor is described."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+import torch
+
+from autograder.judge.compare import Comparison, compare
+from autograder.protocol import POISON
+
+
+def judge(got: torch.Tensor, exact: torch.Tensor, kind: str = "close", raw: bool = False) -> Comparison:
+    plain = exact.float() if exact.is_floating_point() else exact
+    return compare("o", kind, got, exact, plain, got if raw else None)
+
+
+def test_the_bar_is_eight_eps_of_the_largest_value_where_torch_is_exact() -> None:
+    exact = torch.tensor([0.5, -2.0], dtype=torch.float64)
+    bar = 8 * torch.finfo(torch.float32).eps * 2.0
+    assert judge(exact + bar * 0.99, exact).ok
+    over = judge(exact + bar * 1.01, exact)
+    assert not over.ok
+    assert over.measurements["bar"] == pytest.approx(bar)
+
+
+def test_the_bar_is_four_times_torchs_error_where_that_is_larger() -> None:
+    exact = torch.tensor([1.0, 1.0], dtype=torch.float64)
+    plain = torch.tensor([1.0, 1.001], dtype=torch.float32)
+    assert compare("o", "close", exact + 0.0039, exact, plain, None).ok
+    assert not compare("o", "close", exact + 0.0041, exact, plain, None).ok
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_a_special_value_in_place_of_a_number_never_passes(value: float) -> None:
+    exact = torch.ones(4, 3, dtype=torch.float64)
+    got = exact.clone()
+    got[2, 1] = value
+    for kind in ("close", "exact"):
+        result = judge(got, exact, kind)
+        assert not result.ok
+        assert "where 1 belongs, at row 2, column 1; 1 of 12 elements are like that, in row 2." in result.message
+
+
+def test_a_number_in_place_of_minus_infinity_never_passes() -> None:
+    exact = torch.tensor([1.0, float("-inf")], dtype=torch.float64)
+    assert judge(exact.clone(), exact).ok
+    assert "o is -1e+30 where -inf belongs" in judge(torch.tensor([1.0, -1e30]), exact).message
+    assert "o is inf where -inf belongs" in judge(torch.tensor([1.0, float("inf")]), exact).message
+
+
+def test_exact_allows_no_rounding_and_lets_minus_zero_be_zero() -> None:
+    exact = torch.tensor([1.0, 0.0], dtype=torch.float64)
+    assert judge(torch.tensor([1.0, -0.0]), exact, "exact").ok
+    wrong = judge(torch.tensor([1.0 + 2**-23, 0.0]), exact, "exact")
+    assert "must match exactly, and 1 of 2 elements differ, the first at row 0" in wrong.message
+
+
+def test_rows_that_were_never_written_are_named() -> None:
+    poison = struct.unpack("<f", POISON["float32"])[0]
+    exact = torch.ones(8, 4, dtype=torch.float64)
+    got = torch.ones(8, 4)
+    got.view(torch.int32)[5:] = struct.unpack("<i", POISON["float32"])[0]
+    assert torch.isnan(torch.tensor(poison))
+    result = judge(got, exact, raw=True)
+    assert result.message == "Rows 5-7 of o were never written."
+    assert result.where is not None
+    assert result.where["rows"] == [[5, 7]]
+
+
+def test_a_computed_nan_is_not_taken_for_unwritten() -> None:
+    exact = torch.ones(2, 2, dtype=torch.float64)
+    got = torch.ones(2, 2)
+    got[1] = float("nan")
+    assert "o is nan where 1 belongs" in judge(got, exact, raw=True).message
+
+
+def test_a_wrong_shape_is_said() -> None:
+    assert "has shape (2,), expected (3,)" in judge(torch.ones(2), torch.ones(3, dtype=torch.float64)).message
+
+
+def test_booleans_are_compared_exactly() -> None:
+    exact = torch.tensor([True, True])
+    assert judge(exact.clone(), exact, "exact").ok
+    assert "got False, expected True" in judge(torch.tensor([True, False]), exact, "exact").message
+
+
+def test_an_empty_tensor_is_right() -> None:
+    assert judge(torch.empty(0), torch.empty(0, dtype=torch.float64)).ok

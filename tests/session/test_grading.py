@@ -1,0 +1,212 @@
+"""Whole hand-ins on CPU: independent scores, follow-through marks, partial credit, not-started, broken files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder.catalogue import Course
+from autograder.plan import Reference
+from autograder.release.stubs import generate_stubs
+from autograder.result import ExerciseResult, RunResult
+from autograder.session import Grader, Request
+
+ROOT = Path(__file__).parents[2]
+ONE_SHOT, FLASH = "lesson7/one_shot_attention.py", "lesson7/flash_attention.py"
+
+Grade = Callable[..., dict[str, ExerciseResult]]
+
+
+def solution(stub: str) -> str:
+    return (ROOT / "solutions" / stub).read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def run(course: Course, cpu_grader: Grader, tmp_path: Path) -> Callable[..., RunResult]:
+    def run(files: dict[str, str], official: bool = False, seed: int = 7) -> RunResult:
+        for name, text in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        reference = Reference.load(course, None) if official else None
+        return cpu_grader.grade(Request(tmp_path, course.exercises, seed, reference))
+
+    return run
+
+
+def outcomes(result: RunResult) -> dict[str, str]:
+    return {exercise.id: exercise.outcome for exercise in result.exercises}
+
+
+def test_solutions_have_full_score_for_several_seeds(run: Callable[..., RunResult]) -> None:
+    for seed in (7, 1, 2):
+        result = run({ONE_SHOT: solution(ONE_SHOT), FLASH: solution(FLASH)}, seed=seed)
+        assert set(outcomes(result).values()) == {"pass"}
+        assert result.score == result.points == 10.0
+        assert result.all_passed
+
+
+def test_stubs_are_not_started(course: Course, run: Callable[..., RunResult]) -> None:
+    result = run(dict(generate_stubs(course)))
+    assert set(outcomes(result).values()) == {"not-started"}
+    assert result.score == 0
+    assert not result.all_passed
+
+
+def test_a_comment_or_a_docstring_does_not_start_an_exercise(course: Course, run: Callable[..., RunResult]) -> None:
+    stubs = {name: text.replace("# TODO", "# I will do this tomorrow") for name, text in generate_stubs(course).items()}
+    assert set(outcomes(run(stubs)).values()) == {"not-started"}
+
+
+def test_a_half_filled_stub_is_no_crash(course: Course, run: Callable[..., RunResult]) -> None:
+    stub = generate_stubs(course)[ONE_SHOT].replace(
+        "    # TODO: load q, k and v.", "    q = tl.load(q_ptr + offs_m[:, None] * HEAD + offs_d[None, :])\n    #"
+    )
+    result = run({ONE_SHOT: stub})
+    kernel_loads = result.exercises[0]
+    assert kernel_loads.outcome in ("refused", "compile-error")
+    assert "`k`" in kernel_loads.message
+
+
+BROKEN_LOADS = """
+
+@triton.jit
+def load_tiles(q_ptr, k_ptr, v_ptr, offs_m, offs_n, offs_d, NSEQ, HEAD: tl.constexpr):
+    q = tl.load(q_ptr + offs_m[:, None] * HEAD + offs_d[None, :])
+    return q, q, q
+"""
+
+
+def test_one_slip_costs_once(run: Callable[..., RunResult]) -> None:
+    """A perfect online_softmax_update beside a broken load_tiles keeps its score; in official grading the kernel too."""
+    files = {ONE_SHOT: solution(ONE_SHOT) + BROKEN_LOADS, FLASH: solution(FLASH)}
+    student = run(files)
+    assert outcomes(student) == {
+        "kernel_loads": "fail",
+        "score_mask": "pass",
+        "ghost_row_pin": "pass",
+        "one_shot_attention": "skipped",
+        "online_softmax_update": "pass",
+        "flash_attention": "pass",
+    }
+    skipped = student.exercises[3]
+    assert skipped.message == "Calls kernel_loads, which has to pass first."
+    official = run(files, official=True)
+    assert outcomes(official)["one_shot_attention"] == "pass"
+    assert "Graded with the reference in place of kernel_loads" in official.exercises[3].message
+    assert official.score > student.score
+
+
+def test_a_kernel_written_out_whole_depends_on_nothing(run: Callable[..., RunResult]) -> None:
+    whole = solution(FLASH).replace(
+        "        m_i, l_i, acc = online_softmax_update(m_i, l_i, acc, s, v)\n",
+        "        m_new = tl.maximum(m_i, tl.max(s, 1))\n"
+        "        m_safe = tl.where(m_new == float('-inf'), 0.0, m_new)\n"
+        "        alpha = tl.exp(m_i - m_safe)\n"
+        "        p = tl.exp(s - m_safe[:, None])\n"
+        "        l_i = l_i * alpha + tl.sum(p, 1)\n"
+        "        acc = acc * alpha[:, None] + tl.dot(p, v, input_precision='ieee')\n"
+        "        m_i = m_new\n",
+    )
+    whole += "\n\n@triton.jit\ndef online_softmax_update(m_i, l_i, acc, s, v):\n    return m_i, l_i + 1.0, acc\n"
+    result = run({FLASH: whole})
+    assert outcomes(result)["online_softmax_update"] == "fail"
+    assert outcomes(result)["flash_attention"] == "pass"
+
+
+def test_partial_credit_is_the_weight_of_the_passed_checks(run: Callable[..., RunResult], course: Course) -> None:
+    no_guard = solution(FLASH).replace('tl.where(m_new == float("-inf"), 0.0, m_new)', "m_new")
+    result = run({FLASH: no_guard})
+    update = result.exercises[4]
+    weights = {check.id: check.weight for check in course.exercise("online_softmax_update").checks}
+    passed = sum(weights[check.id] for check in update.checks if check.outcome == "pass")
+    assert update.outcome == "partial"
+    assert update.score == pytest.approx(update.points * passed / sum(weights.values()))
+    assert {check.outcome for check in update.checks} == {"pass", "fail"}
+
+
+def test_later_tiers_are_left_out_after_a_failure(run: Callable[..., RunResult]) -> None:
+    result = run({FLASH: solution(FLASH).replace("acc * alpha[:, None] +", "acc +")})
+    checks = {check.id: check for check in result.exercises[4].checks}
+    assert checks["rising_maximum"].outcome == "fail"
+    assert checks["scores_move_far"].outcome == "skipped"
+    assert "an earlier tier has a failure" in checks["scores_move_far"].message
+
+
+def test_a_crash_costs_only_its_own_exercise(run: Callable[..., RunResult], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel kills its process outright; the lift is told to let it through."""
+    from autograder import plan
+
+    plain = plan.LiftedFile.module
+
+    def with_a_crash(self: plan.LiftedFile, names: object, without: object = ()) -> str:
+        module = plain(self, names, without)  # type: ignore[arg-type]
+        return module.replace("fuse = (offs_m", "__import__('ctypes').string_at(0); fuse = (offs_m")
+
+    monkeypatch.setattr(plan.LiftedFile, "module", with_a_crash)
+    crashing = solution(ONE_SHOT).replace("keep", "fuse")  # the reference, which stands in for it, is left alone
+    result = run({ONE_SHOT: crashing, FLASH: solution(FLASH)}, official=True)
+    assert outcomes(result) == {
+        "kernel_loads": "pass",
+        "score_mask": "crashed",
+        "ghost_row_pin": "pass",
+        "one_shot_attention": "pass",
+        "online_softmax_update": "pass",
+        "flash_attention": "pass",
+    }
+
+
+def test_an_endless_kernel_is_a_timeout_and_costs_only_itself(
+    run: Callable[..., RunResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from autograder import session
+    from autograder.protocol import Limits
+
+    monkeypatch.setitem(session._LIMITS, "cpu", Limits(cpu_seconds=2, wall_seconds=10))
+    endless = "\n\n@triton.jit\ndef pin_ghost_rows(s, offs_m, NSEQ):\n    i = 1\n    while i > 0:\n        i = i + 1\n    return tl.max(s, 1)\n"
+    result = run({ONE_SHOT: solution(ONE_SHOT) + endless, FLASH: solution(FLASH)}, official=True)
+    assert outcomes(result)["ghost_row_pin"] == "timeout"
+    assert {key: value for key, value in outcomes(result).items() if key != "ghost_row_pin"} == {
+        "kernel_loads": "pass",
+        "score_mask": "pass",
+        "one_shot_attention": "pass",
+        "online_softmax_update": "pass",
+        "flash_attention": "pass",
+    }
+
+
+def test_a_file_that_does_not_parse_costs_only_the_broken_function(run: Callable[..., RunResult]) -> None:
+    broken = solution(ONE_SHOT).replace("m = tl.max(s, 1)  # (BLOCK_M,)", "m = tl.max(s, 1")
+    result = run({ONE_SHOT: broken, FLASH: solution(FLASH)}, official=True)
+    by_id = outcomes(result)
+    assert by_id.pop("ghost_row_pin") == "compile-error"
+    assert set(by_id.values()) == {"pass"}
+
+
+def test_lines_in_messages_are_the_students(run: Callable[..., RunResult]) -> None:
+    text = "# one\n# two\n" + solution(ONE_SHOT).replace(
+        "columns = offs_d[None, :]", "columns = offs_d[None, :] + offs_m"
+    )
+    line = next(n for n, row in enumerate(text.split("\n"), 1) if "offs_d[None, :] + offs_m" in row)
+    result = run({ONE_SHOT: text})
+    failed = next(
+        check for check in result.exercises[0].checks if check.outcome == "compile-error" or check.outcome == "fail"
+    )
+    assert failed.message.startswith(f"Line {line}") or failed.message.startswith(f"Line {line + 1}")
+
+
+def test_an_empty_folder_is_an_error_and_a_missing_file_is_not_started(run: Callable[..., RunResult]) -> None:
+    result = run({FLASH: solution(FLASH)})
+    assert outcomes(result)["kernel_loads"] == "not-started"
+    assert "There is no one_shot_attention.py" in result.exercises[0].message
+    assert outcomes(result)["flash_attention"] == "pass"
+
+
+def test_the_same_kernel_is_run_once(course: Course, run: Callable[..., RunResult], cpu_grader: Grader) -> None:
+    run({FLASH: solution(FLASH)}, seed=5)
+    remembered = len(cpu_grader._memo)
+    again = run({FLASH: solution(FLASH)}, seed=5)
+    assert len(cpu_grader._memo) == remembered
+    assert outcomes(again)["flash_attention"] == "pass"

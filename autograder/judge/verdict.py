@@ -48,7 +48,7 @@ class Case:
             outcome = _OUTCOME.get(reply.outcome, reply.outcome)
             return Verdict(outcome, reply.message, reply.line)
         comparisons = self._compare({name: from_raw(raw) for name, raw in reply.outputs.items()})
-        measurements: dict[str, Any] = dict(reply.measurements)
+        measurements: dict[str, Any] = {**reply.measurements, "seconds": reply.seconds}
         worst = max(comparisons, key=lambda item: _share_of_bar(item), default=None)
         if worst is not None:
             measurements.update(worst.measurements)

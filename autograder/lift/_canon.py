@@ -200,9 +200,9 @@ def serial(node: object) -> object:
     return repr(node)
 
 
-def fingerprint(node: ast.FunctionDef) -> str:
-    """The sha256 of a canonical function, without the ``pass`` statements that dropped text leaves."""
-    return hashlib.sha256(repr(_without_pass(serial(node))).encode()).hexdigest()
+def fingerprint(tree: object) -> str:
+    """The sha256 of a canonical function's `serial`, without the ``pass`` that dropped text leaves."""
+    return hashlib.sha256(repr(_without_pass(tree)).encode()).hexdigest()
 
 
 def _without_pass(tree: object) -> object:

@@ -23,7 +23,7 @@ class Expressions:
     """
 
     scope: Scope
-    functions: Mapping[str, tuple[str, ...] | None]
+    functions: Mapping[str, frozenset[str] | None]
     extra_tl: frozenset[str]
     local: frozenset[str]
     calls: dict[str, None] = field(default_factory=dict)
@@ -62,10 +62,8 @@ class Expressions:
 
     def spelling(self, name: str, line: int) -> None:
         """Refuse names that look like others, and those that belong to Python."""
-        if not name.isascii():
-            raise Refusal(line, _reasons.not_ascii(name))
-        if name.startswith("__"):
-            raise Refusal(line, f"The name {shown(name)} begins with two underscores, which is not allowed.")
+        if (odd := _reasons.odd_name(name)) is not None:
+            raise Refusal(line, odd)
 
     def rebound(self, name: str) -> bool:
         """Whether a name of Python's means something else here."""
@@ -270,8 +268,7 @@ class Expressions:
             raise Refusal(node.lineno, f"{shown(name)} is a variable and cannot be called.")
         if name in self.functions:
             self.calls[name] = None
-            parameters = self.functions[name]
-            self.arguments(node, None if parameters is None else frozenset(parameters))
+            self.arguments(node, self.functions[name])
         elif self.rebound(name) or name not in _allow.BUILTIN_CALLS:
             raise Refusal(node.lineno, self._unknown(name))
         elif not (name == "float" and _is_float_of_word(node)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from autograder.lift import _canon, _parse, _scope
@@ -37,15 +37,15 @@ def lift(source: str, wanted: Sequence[Wanted], *, extra_tl: frozenset[str] = fr
     return work.result()
 
 
-def _callable(scope: Scope, contracts: Mapping[str, Wanted]) -> dict[str, tuple[str, ...] | None]:
+def _callable(scope: Scope, contracts: Mapping[str, Wanted]) -> dict[str, frozenset[str] | None]:
     """What a kernel may call by name, with its parameters: the file's functions and the wanted ones."""
-    names: dict[str, tuple[str, ...] | None] = {}
+    names: dict[str, frozenset[str] | None] = {}
     for name, meaning in scope.names.items():
         if isinstance(meaning, ast.FunctionDef):
-            names[name] = tuple(argument.arg for argument in meaning.args.args)
+            names[name] = frozenset(argument.arg for argument in meaning.args.args)
         elif isinstance(meaning, _parse.Broken):
             names[name] = None
-    return names | {name: contract.parameters for name, contract in contracts.items()}
+    return names | {name: frozenset(contract.parameters) for name, contract in contracts.items()}
 
 
 def _kernels(scope: Scope, contracts: Mapping[str, Wanted]) -> frozenset[str]:
@@ -64,7 +64,7 @@ class _Lift:
     source: Source
     contracts: Mapping[str, Wanted]
     extra_tl: frozenset[str]
-    callable: Mapping[str, tuple[str, ...] | None]
+    callable: Mapping[str, frozenset[str] | None]
     kernels: frozenset[str]
     functions: dict[str, LiftedFunction] = field(default_factory=dict)
     problems: dict[str, Problem] = field(default_factory=dict)
@@ -101,13 +101,14 @@ class _Lift:
         node.decorator_list = [ast.copy_location(_canon.dotted(("triton", "jit")), node)]
         form = _canon.Normaliser(self.scope, self.source, _canon.local_names(node))
         form.function(node)
-        self.fingerprints[name] = _canon.fingerprint(node)
+        tree = _canon.serial(node)
+        self.fingerprints[name] = _canon.fingerprint(tree)
         if name in self.contracts:
             _check_parameters(node, self.contracts[name])
             _check_constexpr(node, self.contracts[name])
         vet = Vet(self.scope, self.callable, self.extra_tl, form.hidden)
         vet.function(node, self.kernels)
-        self.bodies[name] = _clean_lines(node, form, self.source, first)
+        self.bodies[name] = _clean_lines(node, tree, form, self.source, first)
         self.remarks[name] = remarks + form.remarks
         last = node.end_lineno or node.lineno
         self.functions[name] = LiftedFunction(
@@ -116,9 +117,10 @@ class _Lift:
 
     def refuse_cycles(self) -> None:
         """Functions that call themselves, directly or in a circle, are no good to anyone."""
-        for cycle in _cycles({name: one.calls for name, one in self.functions.items()}):
-            way = " calls ".join(shown(name) for name in [*cycle[:4], cycle[0]])
-            for name in cycle:
+        calls = {name: one.calls for name, one in self.functions.items()}
+        for group in _circles(calls):
+            way = " calls ".join(shown(name) for name in _one_circle(group, calls))
+            for name in group:
                 line = self.functions[name].line
                 message = f"Triton cannot compile functions that call themselves, and here {way}; use a loop."
                 self._refuse(name, line, message)
@@ -193,18 +195,20 @@ def _check_constexpr(node: ast.FunctionDef, contract: Wanted) -> None:
             raise Refusal(argument.lineno, f"{what} must be written `{name}: tl.constexpr`.")
 
 
-def _clean_lines(node: ast.FunctionDef, form: _canon.Normaliser, source: Source, first: int) -> dict[int, str]:
+def _clean_lines(
+    node: ast.FunctionDef, tree: object, form: _canon.Normaliser, source: Source, first: int
+) -> dict[int, str]:
     """The function's clean lines by number; Unsafe unless they parse to exactly the tree that was vetted."""
     last = node.end_lineno or node.lineno
     above = ["@triton.jit", *[""] * (node.lineno - first - 1)]
     lines = above + source.rewritten(node.lineno, last, form.edits)
     again = _parse.read_back("\n".join(lines) + "\n")
-    if again is None or _canon.serial(again) != _canon.serial(node):
+    if again is None or _canon.serial(again) != tree:
         raise Unsafe
     return {first + index: line for index, line in enumerate(lines) if line}
 
 
-def _cycles(calls: Mapping[str, Iterable[str]]) -> list[list[str]]:
+def _circles(calls: Mapping[str, Iterable[str]]) -> list[list[str]]:
     """The groups of functions that call each other in a circle (Tarjan's algorithm, without recursion)."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
@@ -242,3 +246,14 @@ def _cycles(calls: Mapping[str, Iterable[str]]) -> list[list[str]]:
                 if len(group) > 1 or name in calls[name]:
                     found.append(group[::-1])
     return found
+
+
+def _one_circle(group: Collection[str], calls: Mapping[str, Iterable[str]]) -> list[str]:
+    """A way from a function back to itself inside such a group; of a long one, the beginning and the end."""
+    members, after = set(group), next(iter(group))
+    way: dict[str, None] = {}
+    while after not in way:
+        way[after] = None
+        after = next(name for name in calls[after] if name in members)
+    circle = list(way)[list(way).index(after) :]
+    return [*circle[:4], *(["..."] if len(circle) > 4 else []), after]

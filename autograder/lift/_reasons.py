@@ -149,6 +149,15 @@ def keyword(name: str) -> str:
     return f"{shown(name)} is not an argument that can be given by name here."
 
 
+def odd_name(name: str) -> str | None:
+    """Why a name is refused for its spelling; None if it is a plain one."""
+    if not name.isascii():
+        return not_ascii(name)
+    if name.startswith("__"):
+        return f"The name {shown(name)} begins with two underscores, which is not allowed."
+    return None
+
+
 def not_ascii(name: str | None = None) -> str:
     """Look-alike letters are refused wherever code is kept."""
     what = "This line of code" if name is None else f"The name {shown(name)}"

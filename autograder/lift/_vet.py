@@ -22,8 +22,11 @@ class Vet(Expressions):
     def function(self, node: ast.FunctionDef, kernels: Set[str]) -> None:
         """Raise Refusal unless ``node`` is fine; ``kernels`` are the names that functions of the file have."""
         self._header(node)
+        parameters = {argument.arg: argument.lineno for argument in node.args.args}
         for name in sorted(self.local):
-            self._bindable(name, node, kernels)
+            what = self._taken(name, kernels, is_parameter=name in parameters)
+            if what is not None:
+                raise Refusal(parameters.get(name) or _first_store(node, name), what)
         self._block(node.body)
 
     def _header(self, node: ast.FunctionDef) -> None:
@@ -42,20 +45,19 @@ class Vet(Expressions):
                     "A parameter's default must be a plain number, `True`, `False`, `None` or a type of `tl`.",
                 )
 
-    def _bindable(self, name: str, function: ast.FunctionDef, kernels: Set[str]) -> None:
-        """Refuse a parameter or variable whose name means something already."""
-        parameters = {argument.arg: argument for argument in function.args.args}
-        line = parameters[name].lineno if name in parameters else _first_store(function, name)
-        self.spelling(name, line)
+    def _taken(self, name: str, kernels: Set[str], *, is_parameter: bool) -> str | None:
+        """Why a parameter or variable may not have this name; None if it may."""
+        if (odd := _reasons.odd_name(name)) is not None:
+            return odd
         if name in _allow.RESERVED:
             what = "already has a meaning in every kernel"
         elif name in kernels:
             what = "is a function"
-        elif isinstance(self.scope.names.get(name), Constant) and name not in parameters:
+        elif isinstance(self.scope.names.get(name), Constant) and not is_parameter:
             what = "is a constant of the file"
         else:
-            return
-        raise Refusal(line, f"{shown(name)} {what}; choose another name for the variable.")
+            return None
+        return f"{shown(name)} {what}; choose another name for the variable."
 
     # Statements ------------------------------------------------------------------------------------------
 

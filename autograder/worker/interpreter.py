@@ -8,6 +8,8 @@ Triton release that adds another is noticed.
 from __future__ import annotations
 
 import contextlib
+import sys
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -33,6 +35,7 @@ class MemoryGuard:
         self._starts = np.array([buffer.tensor.data_ptr() for buffer in self._buffers], dtype=np.uint64)
         sizes = [buffer.tensor.numel() * buffer.tensor.element_size() for buffer in self._buffers]
         self._ends = self._starts + np.array(sizes, dtype=np.uint64)
+        self._bounds = [(int(start), int(end)) for start, end in zip(self._starts, self._ends, strict=True)]
         self._allow_atomics = allow_atomics
         self.total: dict[str, int] = defaultdict(int)
         self.largest: dict[str, int] = defaultdict(int)
@@ -73,6 +76,10 @@ class MemoryGuard:
         addresses = np.asarray(ptrs, dtype=np.uint64)[np.broadcast_to(np.asarray(mask, dtype=bool), np.shape(ptrs))]
         if addresses.size == 0:
             return 0, None
+        if (number := self._inside_one(addresses, size)) is not None and (
+            verb == "loads" or self._buffers[number].writable
+        ):
+            return addresses.size, self._buffers[number].name
         index = np.searchsorted(self._starts, addresses, side="right").astype(np.int64) - 1
         inside = index >= 0
         last = addresses + np.uint64(size)
@@ -84,6 +91,14 @@ class MemoryGuard:
                 if not self._buffers[number].writable:
                     raise Violation(f"The kernel stores to its input {self._buffers[number].name}.")
         return int(addresses.size), self._buffers[int(index[0])].name
+
+    def _inside_one(self, addresses: Any, size: int) -> int | None:
+        """The buffer that holds all of the (aligned) addresses, as nearly every access of a right kernel has one."""
+        first, last = int(addresses.min()), int(addresses.max()) + size
+        number = bisect_right(self._bounds, (first, sys.maxsize)) - 1
+        if number < 0 or last > self._bounds[number][1]:
+            return None
+        return number if int(np.bitwise_or.reduce(addresses)) % size == 0 else None
 
     def _refuse(self, address: int, size: int, verb: str) -> None:
         """Say where the bad address lies, in terms of the buffer that it is nearest to."""

@@ -92,7 +92,7 @@ class Server:
             process.leave_server(server_pid)
             for end in (self._control, self._wake_read, self._wake_write):
                 end.close()
-            from autograder.worker.child import serve_job
+            from autograder.worker.child import serve_job  # imported by _preload already
 
             serve_job(connection)
             code = 0
@@ -133,7 +133,7 @@ def _preload() -> dict[str, str | None]:
     import torch
 
     torch.set_num_threads(1)
-    from autograder.worker import warmup
+    from autograder.worker import child, compiled, interpreter, warmup  # noqa: F401
 
     warmup.warm_up()
     gc.collect()

@@ -27,7 +27,7 @@ def flash_attention_kernel(
     m_i = tl.full((BLOCK_M,), float("-inf"), tl.float32)
     l_i = tl.zeros((BLOCK_M,), tl.float32)
     acc = tl.zeros((BLOCK_M, BLOCK_D), tl.float32)
-    for start_n in range(0, tl.cdiv(seqlen_k, BLOCK_N)):
+    for start_n in range(tl.cdiv(seqlen_k, BLOCK_N)):
         offs_n = start_n + tl.arange(0, BLOCK_N)
         kv_tile = offs_n[:, None] * HEAD + offs_d[None, :]
         k = tl.load(k_ptr + kv_tile, mask=offs_n[:, None] < seqlen_k, other=0.0)

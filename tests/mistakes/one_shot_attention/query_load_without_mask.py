@@ -1,5 +1,7 @@
 """Loads q without a mask: the last tile reads behind the end of the tensor."""
 
+# seen on: cpu
+
 import triton
 import triton.language as tl
 

@@ -21,12 +21,18 @@ def attention_kernel(
     offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     offs_n = tl.arange(0, BLOCK_N)
     offs_d = tl.arange(0, BLOCK_D)
-    q, k, v = load_tiles(q_ptr, k_ptr, v_ptr, offs_m, offs_n, offs_d, NSEQ, HEAD)
+    q_tile = offs_m[:, None] * HEAD + offs_d[None, :]
+    kv_tile = offs_n[:, None] * HEAD + offs_d[None, :]
+    q = tl.load(q_ptr + q_tile, mask=offs_m[:, None] < NSEQ, other=0.0)
+    k = tl.load(k_ptr + kv_tile, mask=offs_n[:, None] < NSEQ, other=0.0)
+    v = tl.load(k_ptr + kv_tile, mask=offs_n[:, None] < NSEQ, other=0.0)
     s = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
-    s = mask_scores(s, offs_m, offs_n, NSEQ, CAUSAL)
-    m = pin_ghost_rows(s, offs_m, NSEQ)
+    keep = offs_n[None, :] < NSEQ
+    if CAUSAL:
+        keep = keep & (offs_n[None, :] <= offs_m[:, None])
+    s = tl.where(keep, s, float("-inf"))
+    m = tl.max(s, 1)
     p = tl.exp(s - m[:, None])
     l = tl.sum(p, 1)
-    l = tl.where(l == 0.0, 1.0, l)
-    o = tl.dot(p, k, input_precision="ieee") / l[:, None]
-    tl.store(o_ptr + offs_m[:, None] * HEAD + offs_d[None, :], o, mask=offs_m[:, None] < NSEQ)
+    o = tl.dot(p, v, input_precision="ieee") / l[:, None]
+    tl.store(o_ptr + q_tile, o, mask=offs_m[:, None] < NSEQ)

@@ -25,7 +25,7 @@ def flash_attention_kernel(
     qt = tl.load(q_ptr + row[None, :] * HEAD + d[:, None], mask=row[None, :] < seqlen_q, other=0.0)
     m = tl.full((BLOCK_M,), float("-inf"), tl.float32)
     l = tl.zeros((BLOCK_M,), tl.float32)
-    ot = tl.zeros((BLOCK_D, BLOCK_M), tl.float32)
+    o_t = tl.zeros((BLOCK_D, BLOCK_M), tl.float32)
     for first in range(0, seqlen_k, BLOCK_N):
         n = first + tl.arange(0, BLOCK_N)
         k = tl.load(k_ptr + n[:, None] * HEAD + d[None, :], mask=n[:, None] < seqlen_k, other=0.0)
@@ -39,10 +39,10 @@ def flash_attention_kernel(
         base = tl.maximum(m_new, -1.0e30)
         pt = tl.exp(st - base[None, :])
         alpha = tl.exp(m - base)
-        ot = ot * alpha[None, :] + tl.dot(vt, pt, input_precision="ieee")
+        o_t = o_t * alpha[None, :] + tl.dot(vt, pt, input_precision="ieee")
         l = l * alpha + tl.sum(pt, 0)
         m = m_new
     lse = tl.where(l == 0.0, float("-inf"), m + tl.log(tl.where(l == 0.0, 1.0, l)))
-    o = tl.trans(ot / tl.where(l == 0.0, 1.0, l)[None, :])
+    o = tl.trans(o_t / tl.where(l == 0.0, 1.0, l)[None, :])
     tl.store(o_ptr + row[:, None] * HEAD + d[None, :], o, mask=row[:, None] < seqlen_q)
     tl.store(lse_ptr + row, lse, mask=row < seqlen_q)

@@ -5,9 +5,7 @@ import triton.language as tl
 
 
 @triton.jit
-def scores(
-    q, k_ptr, offs_m, offs_n, offs_d, seqlen_q, seqlen_k, HEAD: tl.constexpr, scale, CAUSAL: tl.constexpr
-):
+def scores(q, k_ptr, offs_m, offs_n, offs_d, seqlen_q, seqlen_k, HEAD: tl.constexpr, scale, CAUSAL: tl.constexpr):
     k = tl.load(k_ptr + offs_n[:, None] * HEAD + offs_d[None, :], mask=offs_n[:, None] < seqlen_k, other=0.0)
     s = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
     keep = offs_n[None, :] < seqlen_k

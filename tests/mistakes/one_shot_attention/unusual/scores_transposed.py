@@ -30,5 +30,5 @@ def attention_kernel(
         keep &= key[:, None] <= query[None, :]
     st = tl.where(keep, st, -1.0e30)
     pt = tl.exp(st - tl.max(st, 0)[None, :])
-    ot = tl.dot(vt, pt, input_precision="ieee") / tl.sum(pt, 0)[None, :]
-    tl.store(o_ptr + query[:, None] * HEAD + column[None, :], tl.trans(ot), mask=query[:, None] < NSEQ)
+    o_t = tl.dot(vt, pt, input_precision="ieee") / tl.sum(pt, 0)[None, :]
+    tl.store(o_ptr + query[:, None] * HEAD + column[None, :], tl.trans(o_t), mask=query[:, None] < NSEQ)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -26,9 +27,11 @@ def capture(folder: Path) -> str:
         target.write_text(f"{solution}\n\n{variant.text}" if exercise.stub == variant.exercise.stub else solution)
     command = [sys.executable, "-m", "autograder.cli.grade", "--root", str(ROOT), *COMMAND.split()[1:]]
     command += ["--device", "cpu", "--dir", "assignments"]
-    printed = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    printed = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
     assert printed.returncode == 1, printed.stderr
-    return re.sub(r"^CPU .*\n", "", printed.stdout, flags=re.MULTILINE).replace(" --dir assignments", "").strip()
+    text = re.sub(r"^CPU .*\n", "", printed.stdout, flags=re.MULTILINE)
+    return re.sub(r"\s+--dir\s+assignments", "", text).strip()
 
 
 def test_the_capture_in_the_readme_is_real(tmp_path: Path) -> None:

@@ -48,7 +48,10 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """One graded task: its texts, its functions and its checks."""
+    """One graded task: its texts, its functions and its checks.
+
+    ``compare`` says for each observed output how it is compared, ``labels`` what messages call it.
+    """
 
     id: str
     lesson: int
@@ -62,6 +65,7 @@ class Exercise:
     allow_atomics: bool
     allow_tl: frozenset[str]
     compare: Mapping[str, str]
+    labels: Mapping[str, str]
     checks: tuple[Check, ...]
     folder: Path
 
@@ -240,6 +244,7 @@ def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
         allow_atomics=table.flag("allow_atomics", False),
         allow_tl=frozenset(table.texts("allow_tl", ())),
         compare=MappingProxyType(table.mapping("compare")),
+        labels=MappingProxyType(table.mapping("labels", {})),
         checks=read_checks(table),
         folder=folder,
     )
@@ -313,8 +318,8 @@ class _Table:
         value: bool = self._get(key, bool, default)
         return value
 
-    def mapping(self, key: str) -> dict[str, Any]:
-        value: dict[str, Any] = self._get(key, dict, None)
+    def mapping(self, key: str, default: dict[str, Any] | None = None) -> dict[str, Any]:
+        value: dict[str, Any] = self._get(key, dict, default)
         return value
 
     def table(self, key: str) -> _Table:

@@ -36,33 +36,37 @@ class Comparison:
 
 
 def compare(
-    name: str, kind: str, got: torch.Tensor, exact: torch.Tensor, plain: torch.Tensor, raw: torch.Tensor | None
+    name: str,
+    kind: str,
+    got: torch.Tensor,
+    exact: torch.Tensor,
+    plain: torch.Tensor,
+    raw: torch.Tensor | None,
+    label: str | None = None,
 ) -> Comparison:
     """Compare ``got`` with ``exact`` (float64), both of one shape.
 
     ``plain`` is unfused torch's value at the input's dtype; ``raw`` is the output as it came back, for the poison, or
-    None if ``got`` is something derived.
+    None if ``got`` is something derived.  ``label`` is what messages call it.
     """
+    said = label or name
     if tuple(got.shape) != tuple(exact.shape):
-        return Comparison(name, f"{name} has shape {tuple(got.shape)}, expected {tuple(exact.shape)}.")
+        return Comparison(name, f"{said} has shape {tuple(got.shape)}, expected {tuple(exact.shape)}.")
     if raw is not None and (left := unwritten(raw)).any():
-        return Comparison(
-            name,
-            f"{_places(left, name)} {'was' if left.sum() == 1 else 'were'} never written.",
-            where=_where(name, left, got, exact),
-        )
+        return Comparison(name, f"{_places(left, said)} never written.", where=_where(name, left, got, exact))
     if not exact.is_floating_point():
-        return _compare_exact(name, got, exact)
+        return _compare_exact(name, got, exact, said)
     got64, exact64 = got.double(), exact.double()
     special = _special(got64, exact64)
     if special.any():
-        return Comparison(
-            name, _special_message(name, special, got64, exact64), where=_where(name, special, got64, exact64)
-        )
-    return _compare_exact(name, got64, exact64) if kind == "exact" else _compare_close(name, got64, exact64, plain)
+        message = _special_message(said, special, got64, exact64)
+        return Comparison(name, message, where=_where(name, special, got64, exact64))
+    if kind == "exact":
+        return _compare_exact(name, got64, exact64, said)
+    return _compare_close(name, got64, exact64, plain, said)
 
 
-def _compare_exact(name: str, got: torch.Tensor, exact: torch.Tensor) -> Comparison:
+def _compare_exact(name: str, got: torch.Tensor, exact: torch.Tensor, said: str) -> Comparison:
     wrong = got != exact
     measurements: dict[str, float] = {}
     if exact.is_floating_point():
@@ -76,14 +80,19 @@ def _compare_exact(name: str, got: torch.Tensor, exact: torch.Tensor) -> Compari
     if not wrong.any():
         return Comparison(name, "", measurements)
     index = _first(wrong)
+    if exact.dtype == torch.bool and bool(exact[index]):
+        message = (
+            f"It must hold that {said}, and it does not for {_count(wrong)}, the first at {_index_text(index, said)}."
+        )
+        return Comparison(name, message, measurements, _where(name, wrong, got, exact))
     message = (
-        f"{name} must match exactly, and {_count(wrong)} differ, the first at {_index_text(index, name)}: "
+        f"{said} must match exactly, and {_count(wrong)} differ, the first at {_index_text(index, said)}: "
         f"got {_number(got[index])}, expected {_number(exact[index])}."
     )
     return Comparison(name, message, measurements, _where(name, wrong, got, exact))
 
 
-def _compare_close(name: str, got: torch.Tensor, exact: torch.Tensor, plain: torch.Tensor) -> Comparison:
+def _compare_close(name: str, got: torch.Tensor, exact: torch.Tensor, plain: torch.Tensor, said: str) -> Comparison:
     finite = torch.isfinite(exact)
     error = torch.where(finite, (got - exact).abs(), 0.0)
     bar, torch_error = _bar(exact, plain, finite)
@@ -94,7 +103,7 @@ def _compare_close(name: str, got: torch.Tensor, exact: torch.Tensor, plain: tor
     wrong = error > bar
     index = tuple(int(i) for i in torch.unravel_index(error.argmax(), error.shape))
     message = (
-        f"{name} is off by up to {worst:.2g} where at most {bar:.2g} is rounding. Worst at {_index_text(index, name)}: "
+        f"{said} is off by up to {worst:.2g} where at most {bar:.2g} is rounding. Worst at {_index_text(index, said)}: "
         f"got {_number(got[index])}, expected {_number(exact[index])}. {_count(wrong)} are over the bar"
         f"{_rows_text(wrong)}."
     )
@@ -184,12 +193,13 @@ def _rows_text(wrong: torch.Tensor) -> str:
 
 
 def _places(wrong: torch.Tensor, name: str) -> str:
+    """What is wrong as the subject of a sentence, with its verb: "Rows 5-7 of o were"."""
     rows = _wrong_rows(wrong)
     if wrong.all():
-        return f"All of {name}"
+        return f"All of {name} was"
     if wrong.ndim and wrong.reshape(wrong.shape[0], -1)[rows].all():
-        return f"{'Row' if len(rows) == 1 else 'Rows'} {_span_text(_spans(rows))} of {name}"
-    return f"{_count(wrong)} of {name}"
+        return f"Row {rows[0]} of {name} was" if len(rows) == 1 else f"Rows {_span_text(_spans(rows))} of {name} were"
+    return f"{_count(wrong)} of {name} were"
 
 
 def _index_text(index: tuple[int, ...], name: str) -> str:
@@ -205,4 +215,4 @@ def _count(wrong: torch.Tensor) -> str:
 
 
 def _number(value: torch.Tensor) -> str:
-    return str(value.item()) if value.dtype == torch.bool else f"{float(value):.6g}"
+    return str(value.item()) if value.dtype == torch.bool else f"{float(value) + 0.0:.6g}"

@@ -68,13 +68,14 @@ class Case:
             observed = {}
         comparisons = []
         for name, kind in self._exercise.compare.items():
+            label = self._exercise.labels.get(name, name)
             if name not in observed:
-                comparisons.append(Comparison(name, f"No usable {name} came back from the kernel."))
+                comparisons.append(Comparison(name, f"No usable {label} came back from the kernel."))
                 continue
             got = observed[name]
             raw = outputs.get(name)
             same = raw if raw is not None and raw.shape == got.shape else None
-            comparisons.append(compare(name, kind, got, exact[name], plain[name], same))
+            comparisons.append(compare(name, kind, got, exact[name], plain[name], same, label))
         return comparisons
 
     def _over_limit(self, measurements: Mapping[str, float]) -> str:
@@ -88,12 +89,12 @@ class Case:
 
 def _limit_text(name: str, value: float, bound: float) -> str:
     kind, _, tensor = name.partition(".")
-    numbers = f"{value:.0f} where at most {bound:.0f} is streaming."
+    allowed = f"where at most {bound:.0f} are allowed"
     return {
-        "largest_load": f"one load takes too much of {tensor} at once: {numbers}",
-        "total_load": f"{tensor} is read over and over, in elements: {numbers}",
-        "largest_dimension": f"a tile is too large, by its longest side: {numbers}",
-    }.get(kind, f"{name} is {numbers}")
+        "largest_load": f"one load takes {value:.0f} elements of {tensor} at once {allowed}.",
+        "total_load": f"{value:.0f} elements of {tensor} are loaded in all {allowed}: it is read over and over.",
+        "largest_dimension": f"a tile is {value:.0f} long on one side where at most {bound:.0f} is allowed.",
+    }.get(kind, f"{name} is {value:.0f} {allowed}.")
 
 
 def _share_of_bar(comparison: Comparison) -> float:

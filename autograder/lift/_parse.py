@@ -57,9 +57,7 @@ def parse(source: str) -> Parsed:
     else:
         parsed.statements = _rescue(parsed.lines)
     if sum(_size(statement) for statement in parsed.statements) > MAX_NODES:
-        parsed.failure = Problem(
-            "refused", None, "This file holds too much code to be checked; hand in only your kernels."
-        )
+        parsed.failure = Problem("refused", None, f"This file holds too much code; {_ONLY_KERNELS}.")
     return parsed
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 
 from autograder.worker.buffers import Violation
+from autograder.worker.plain_words import in_plain_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,10 @@ class Failure:
     message: str
     line: int | None
     fatal: bool = False
+
+
+class NotOneTruth(Exception):
+    """A tile was used where Python wants a single truth value."""
 
 
 _UNBOUND = re.compile(r"local variable '(\w+)'")
@@ -41,15 +46,20 @@ def explain(error: BaseException, student_file: Path, module: str) -> Failure:
         if "CUDA error" in str(item) or type(item).__name__ == "AcceleratorError":
             text = str(item).splitlines()[0]
             return Failure("crashed", f"The GPU stopped the kernel: {text}. Check masks and offsets.", line, fatal=True)
-        if type(item).__name__ == "OutOfResources":
-            return Failure("compile-error", f"The kernel needs more than this GPU has: {item}.", line)
-    return Failure("compile-error", _describe(root), line)
+    message = _describe(root)
+    if line is None:
+        message += " No line of yours shows it: the harness noticed when it used what your function returned."
+    return Failure("compile-error", message, line)
 
 
 def _describe(error: BaseException) -> str:
     text = str(getattr(error, "error_message", None) or error).strip()
     if match := _UNBOUND.search(text):
         return f"{match.group(1)} is used before it has a value."
+    if (plain := in_plain_words(text)) is not None:
+        return plain
+    if isinstance(error, NotOneTruth):
+        return text
     if isinstance(error, RecursionError):
         return "The kernel's functions call each other without end."
     if match := _UNDEFINED.fullmatch(text):

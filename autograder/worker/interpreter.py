@@ -12,6 +12,7 @@ import sys
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,14 @@ import triton.language as tl
 from triton.runtime import interpreter as triton_interpreter
 
 from autograder.worker.buffers import Buffer, Violation, poison, shape_text
+from autograder.worker.failures import NotOneTruth
 
 NATIVE_MEMORY = frozenset({"load", "store", "atomic_rmw", "atomic_cas"})
 # Arithmetic on values, no addresses (since Triton 3.9).
 NATIVE_MATH = frozenset({"fma_fp32", "fma_fp64"})
+
+
+_TRITON = str(Path(triton_interpreter.__file__).parents[1])
 
 
 class MemoryGuard:
@@ -153,18 +158,42 @@ def guarded(buffers: list[Buffer], allow_atomics: bool) -> Iterator[dict[str, fl
         post_init(self)
         recorder.see(self.data)
 
+    patch_tensor = triton_interpreter._patch_lang_tensor
+
+    def strict_patch_tensor(tensor: Any, scope: Any) -> None:
+        patch_tensor(tensor, scope)
+        scope.set_attr(tensor, "__bool__", _single_truth)
+
     triton_interpreter._interpreter = guard
+    triton_interpreter._patch_lang_tensor = strict_patch_tensor
     builder.create_masked_load = poisoned_load
     handle.__post_init__ = observed_post_init
     try:
         yield measurements
     finally:
         triton_interpreter._interpreter = guard._native
+        triton_interpreter._patch_lang_tensor = patch_tensor
         builder.create_masked_load = masked_load
         handle.__post_init__ = post_init
         measurements["largest_dimension"] = float(recorder.largest_dimension)
         measurements.update({f"total_load.{name}": float(count) for name, count in guard.total.items()})
         measurements.update({f"largest_load.{name}": float(count) for name, count in guard.largest.items()})
+
+
+def _single_truth(tensor: Any) -> bool:
+    """The interpreter takes any tile for true in `and`, `or`, `not` and `if`, which is wrong without a word.
+
+    Triton's own code asks tiles for their truth too, to see whether they are there: it gets its answer.
+    """
+    data = tensor.handle.data
+    if data.size != 1:
+        if sys._getframe(1).f_code.co_filename.startswith(_TRITON):
+            return True
+        raise NotOneTruth(
+            "`and`, `or`, `not` and `if` take a single truth value, and this is a tile of them. "
+            "Between tiles write &, | and ~, with parentheses around comparisons."
+        )
+    return bool(data)
 
 
 def _undefined(ptrs: Any) -> Any:

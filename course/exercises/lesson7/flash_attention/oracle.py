@@ -6,13 +6,15 @@ import torch
 def make_inputs(case, generator):
     """q (seqlen_q, head), k and v (seqlen_k, head), float32.
 
-    ``spread`` scales the scores.  ``rising`` makes keys grow along the sequence, so that the running maximum keeps
+    ``spread`` scales the scores, ``shift`` moves all of them by that much.  ``rising`` makes keys grow along the sequence, so that the running maximum keeps
     moving from chunk to chunk.
     """
     q = torch.randn(case["seqlen_q"], case["head"], generator=generator) * case["spread"]
     k = torch.randn(case["seqlen_k"], case["head"], generator=generator)
     if case["rising"]:
         k = k * torch.linspace(0.2, 4.0, case["seqlen_k"])[:, None]
+    if case["shift"]:
+        q[:, 0], k[:, 0] = case["shift"] / case["scale"], 1.0
     return {"q": q, "k": k, "v": torch.randn(case["seqlen_k"], case["head"], generator=generator)}
 
 

@@ -4,10 +4,13 @@ import torch
 
 
 def make_inputs(case, generator):
-    """q, k, v: (nseq, head) float32. ``spread`` scales the scores."""
+    """q, k, v: (nseq, head) float32. ``spread`` scales the scores, ``shift`` moves all of them by that much."""
     shape = (case["nseq"], case["head"])
     q, k, v = (torch.randn(shape, generator=generator) for _ in range(3))
-    return {"q": q * case["spread"], "k": k, "v": v}
+    q = q * case["spread"]
+    if case["shift"]:
+        q[:, 0], k[:, 0] = case["shift"] / case["scale"], 1.0
+    return {"q": q, "k": k, "v": v}
 
 
 def oracle(case, inputs):

@@ -7,7 +7,8 @@ def make_inputs(case, generator):
     """s (rows, chunks * block_n) float32, masked with -inf; v (chunks * block_n, head) float32.
 
     The scores of the first chunk are spread around ``centre``; ``drift`` is what this mean changes by per chunk.  ``hidden_chunks`` leading chunks are masked
-    throughout for all rows but every fourth.  ``dead_rows`` rows at the end see no key at all.
+    throughout for all rows but every fourth, and so are ``hidden_last_chunks`` trailing ones.  ``dead_rows`` rows at the
+    end see no key at all.
     """
     rows, block_n, chunks = case["rows"], case["block_n"], case["chunks"]
     keys = chunks * block_n
@@ -15,6 +16,7 @@ def make_inputs(case, generator):
     s = torch.randn(rows, keys, generator=generator) * case["spread"] + case["centre"] + case["drift"] * chunk
     row = torch.arange(rows)[:, None]
     hidden = (chunk[None, :] < case["hidden_chunks"]) & (row % 4 != 3)
+    hidden = hidden | ((chunk[None, :] >= chunks - case["hidden_last_chunks"]) & (row % 4 != 3))
     hidden = hidden | (row >= rows - case["dead_rows"])
     s = s.masked_fill(hidden, float("-inf"))
     return {"s": s, "v": torch.randn(keys, case["head"], generator=generator)}

@@ -16,6 +16,8 @@ from typing import Any
 from autograder.errors import CourseError, UsageError
 
 TIERS = ("tiny", "ragged", "stress", "speed")
+# Not a tier of exercise.toml: the check on GPU targets, which is made for every exercise and never ends it.
+TARGET_TIER = "target"
 COMPARE_KINDS = ("close", "exact")
 DEVICES = ("cpu", "cuda")
 
@@ -50,7 +52,8 @@ class Check:
 class Exercise:
     """One graded task: its texts, its functions and its checks.
 
-    ``compare`` says for each observed output how it is compared, ``labels`` what messages call it.
+    ``target_weight`` is that of the check on GPU targets, which with ``true_float32`` also wants float32 dots not to be
+    rounded to TF32.  ``compare`` says for each observed output how it is compared, ``labels`` what messages call it.
     """
 
     id: str
@@ -64,6 +67,8 @@ class Exercise:
     devices: tuple[str, ...]
     allow_atomics: bool
     allow_tl: frozenset[str]
+    true_float32: bool
+    target_weight: float
     compare: Mapping[str, str]
     labels: Mapping[str, str]
     checks: tuple[Check, ...]
@@ -243,6 +248,8 @@ def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
         devices=table.choices("devices", DEVICES),
         allow_atomics=table.flag("allow_atomics", False),
         allow_tl=frozenset(table.texts("allow_tl", ())),
+        true_float32=table.flag("true_float32", True),
+        target_weight=table.number("target_weight", 1.0),
         compare=MappingProxyType(table.mapping("compare")),
         labels=MappingProxyType(table.mapping("labels", {})),
         checks=read_checks(table),

@@ -24,18 +24,24 @@ from typing import Any
 
 from autograder.errors import WorkerError
 from autograder.protocol import (
+    MAX_REPLY_HEADER_BYTES,
     CheckJob,
     CheckReply,
     Job,
+    Promise,
     ProtocolError,
     StreamEnded,
+    decode_promise,
     decode_reply,
     encode_job,
+    keeps_promise,
+    promised_bytes,
     read_frame,
 )
 
 _START_SECONDS = 120.0
 _EXIT_SECONDS = 30.0
+_CLOSE_SECONDS = 10.0
 
 # What a worker may see of our environment.  Everything else, tokens and passwords above all, stays here.
 _PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CC", "TZ")
@@ -54,7 +60,9 @@ class _Exit:
 
 
 class Pool:
-    """A fork server for one device, ``cpu`` (Triton's interpreter) or ``cuda``; a context manager.
+    """A fork server for ``cpu`` (Triton's interpreter), ``cuda`` or ``targets``; a context manager.
+
+    ``targets`` lowers kernels for GPUs that need not be there: each check of a job is a target.
 
     Raises:
         WorkerError: the server did not start; the sentence quotes the last line it printed.
@@ -85,13 +93,13 @@ class Pool:
         with contextlib.suppress(OSError):
             self._control.shutdown(socket.SHUT_RDWR)
         try:
-            self._process.wait(timeout=10)
+            self._process.wait(timeout=_CLOSE_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
         self._reader.join(timeout=10)
         self._control.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        _remove(self._folder)
 
     def wait_ready(self) -> None:
         """Return once the server has imported everything.
@@ -162,7 +170,7 @@ class Pool:
         finally:
             self._send({"kill": job_id})
             ended = self._wait_exit(job_id)
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
         if go_on and unanswered and blame is None:
             blame = _blame(unanswered[0], ended)
             if blame is None and len(unanswered) == len(job.checks):
@@ -202,7 +210,8 @@ class Pool:
         log = self._folder / "server.log"
         with theirs, log.open("wb") as output:
             process = subprocess.Popen(
-                [sys.executable, "-m", "autograder.worker", str(theirs.fileno())],
+                # -P: nothing is imported from the folder that jobs write to.
+                [sys.executable, "-P", "-m", "autograder.worker", str(theirs.fileno()), self.device],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -260,14 +269,19 @@ def _replies(connection: socket.socket, job: Job, folder: Path) -> Iterator[Chec
     try:
         stream.limit(job.limits.wall_seconds)
         connection.sendall(encode_job(job, str(folder)))
+        # Where kernels are only lowered, no reply brings outputs.
+        promise: Promise | None = {check.id: {} for check in job.checks} if job.device == "targets" else None
         for check in job.checks:
             stream.limit(job.limits.wall_seconds)
-            frame = read_frame(stream.read, job.limits.output_bytes)
+            frame = _frame(stream, job, promise)
+            if promise is None and frame is not None and frame[0].get("kind") == "promise":
+                promise = decode_promise(*frame)
+                frame = _frame(stream, job, promise)
             if frame is None:
                 return
             reply = decode_reply(*frame)
-            if reply.id != check.id or reply.outcome == "timeout":
-                raise ProtocolError("a reply to a check that was not asked")
+            if reply.id != check.id or not _may_say(reply, promise):
+                raise ProtocolError("a reply that was not asked for")
             yield reply
     except TimeoutError:
         limit = f"{job.limits.wall_seconds:.0f} s"
@@ -279,6 +293,22 @@ def _replies(connection: socket.socket, job: Job, folder: Path) -> Iterator[Chec
         raise _Broken("crashed", message) from None
     except OSError:
         return  # the child died while we wrote to it: its exit status tells how
+
+
+def _frame(stream: _Stream, job: Job, promise: Promise | None) -> tuple[Mapping[str, Any], memoryview] | None:
+    payload = min(job.limits.output_bytes, promised_bytes(promise or {}))
+    return read_frame(stream.read, payload, MAX_REPLY_HEADER_BYTES)
+
+
+def _may_say(reply: CheckReply, promise: Promise | None) -> bool:
+    """Whether a child can know what it says.
+
+    Before its promise nothing of the student's has run, and only the course can be at fault; after it, never.  Whether
+    time is up is for the pool to say.
+    """
+    if promise is None:
+        return reply.outcome == "grader-error"
+    return reply.outcome not in ("grader-error", "timeout") and keeps_promise(reply, promise)
 
 
 class _Gate:
@@ -348,12 +378,27 @@ def _blame(check: CheckJob, ended: _Exit) -> CheckReply | None:
     if ended.signal == signal.SIGXFSZ:
         return CheckReply(check.id, "crashed", "The kernel's process wrote more to disk than a check may write.")
     if ended.signal:
-        name = signal.Signals(ended.signal).name
+        name = _signal_name(ended.signal)
         message = f"The kernel's process was ended by {name}. Is memory touched that is not the kernel's?"
         return CheckReply(check.id, "crashed", message)
     if ended.code:
         return CheckReply(check.id, "crashed", f"The kernel's process ended with exit code {ended.code}.")
     return None
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # most real-time signals have none
+        return f"signal {number}"
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder that hostile code may have filled; what resists stays behind in the temporary folder."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    except RecursionError:  # a thousand folders inside each other; `rm` goes down without recursion
+        subprocess.run(["rm", "-rf", "--", str(folder)], stdin=subprocess.DEVNULL, capture_output=True, check=False)
 
 
 def _environment(device: str, folder: Path) -> dict[str, str]:
@@ -373,10 +418,14 @@ def _environment(device: str, folder: Path) -> dict[str, str]:
     )
     if device == "cpu":
         environment["TRITON_INTERPRET"] = "1"
+    if device != "cuda":
         environment["CUDA_VISIBLE_DEVICES"] = ""
     return environment
 
 
 def _import_folders() -> list[str]:
-    """PYTHONPATH as we were given it: torch may be found through it."""
-    return os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    """PYTHONPATH as we were given it, since torch may be found through it; without relative folders.
+
+    They would mean the folder that jobs write to, and here they may mean a hand-in.
+    """
+    return [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(folder)]

@@ -5,6 +5,10 @@ the payload: the bytes of all tensors one after another, in the order of the hea
 ever unpickled.  What comes back from a worker is treated as hostile: every length is bounded before it is read, and
 every field is checked before it is used.
 
+The first frame from a child that runs checks is its promise (`encode_promise`): the outputs' names, dtypes and shapes,
+as the trusted launch file declares them.  It is sent before a line of a student's is executed, and what comes later
+has to keep it, so that no hostile field chooses what the judge allocates and compares.
+
 Standard library only: neither side pays for an import, and the judge can read this file in one sitting.
 """
 
@@ -12,7 +16,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import struct
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,7 +27,15 @@ MAGIC = b"MFA1"
 _PREFIX = struct.Struct("<4sIQ")
 
 MAX_HEADER_BYTES = 4 * 1024 * 1024
+MAX_REPLY_HEADER_BYTES = 256 * 1024
 MAX_MESSAGE_CHARS = 4000
+MAX_MEASUREMENTS = 1000
+MAX_LINE = 10_000_000
+
+_MEASUREMENT = re.compile(r"[a-z][a-z0-9_]{0,40}(?:\.\w{1,64})?", re.ASCII)
+_NAME = re.compile(r"\w{1,64}", re.ASCII)
+# Control and format characters (escape codes, text that runs backwards), lone surrogates, line breaks to some.
+_UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 ITEM_SIZES: Mapping[str, int] = {
     "float64": 8,
@@ -76,6 +90,10 @@ class RawTensor:
     @property
     def numel(self) -> int:
         return math.prod(self.shape)
+
+
+Promise = Mapping[str, Mapping[str, tuple[str, tuple[int, ...]]]]
+"""By check id and by name of an output: its dtype and its shape."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +200,45 @@ def decode_job(header: Mapping[str, Any], payload: memoryview) -> tuple[Job, str
     return job, header["folder"]
 
 
+def encode_promise(promise: Promise) -> bytes:
+    """One frame that says which outputs each check will bring."""
+    outputs = {
+        check: {name: [dtype, list(shape)] for name, (dtype, shape) in named.items()}
+        for check, named in promise.items()
+    }
+    return _frame({"kind": "promise", "outputs": outputs}, [])
+
+
+def decode_promise(header: Mapping[str, Any], payload: memoryview) -> Promise:
+    """The promise of a child's first frame.
+
+    Raises:
+        ProtocolError: it is none.
+    """
+    try:
+        if header["kind"] != "promise" or len(payload):
+            raise ProtocolError("a promise expected")
+        return {
+            check: {name: (_dtype(dtype), _shape(shape)) for name, (dtype, shape) in named.items()}
+            for check, named in header["outputs"].items()
+        }
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ProtocolError(f"malformed promise: {type(error).__name__}") from error
+
+
+def promised_bytes(promise: Promise) -> int:
+    """The most payload that one reply may bring."""
+    sizes = [sum(math.prod(shape) * ITEM_SIZES[dtype] for dtype, shape in named.values()) for named in promise.values()]
+    return max(sizes, default=0)
+
+
+def keeps_promise(reply: CheckReply, promise: Promise) -> bool:
+    """Whether a reply brings the outputs of its check, each of its dtype and shape, and nothing else."""
+    if reply.outcome != RAN:
+        return not reply.outputs
+    return {name: (raw.dtype, raw.shape) for name, raw in reply.outputs.items()} == promise.get(reply.id)
+
+
 def encode_reply(reply: CheckReply) -> bytes:
     """One frame that holds ``reply``."""
     header = {
@@ -208,21 +265,41 @@ def decode_reply(header: Mapping[str, Any], payload: memoryview) -> CheckReply:
     try:
         if header["kind"] != "check" or header["outcome"] not in WORKER_OUTCOMES:
             raise ProtocolError("unknown kind or outcome")
-        line = header["line"]
         entries = header["tensors"]
-        names = [_text(entry["name"]) for entry in entries]
-        measurements = {_text(key): float(value) for key, value in header["measurements"].items()}
+        names = [_matching(_NAME, entry["name"]) for entry in entries]
+        if len(set(names)) != len(names):
+            raise ProtocolError("two tensors of one name")
+        measurements = {_matching(_MEASUREMENT, key): _number(value) for key, value in header["measurements"].items()}
+        if len(measurements) > MAX_MEASUREMENTS:
+            raise ProtocolError("too many measurements")
         return CheckReply(
             id=_text(header["id"]),
             outcome=header["outcome"],
-            message=_text(header["message"])[:MAX_MESSAGE_CHARS],
-            line=None if line is None else int(line),
-            seconds=float(header["seconds"]),
+            message=printable(_text(header["message"])[:MAX_MESSAGE_CHARS]),
+            line=None if header["line"] is None else _whole(header["line"], 1, MAX_LINE),
+            seconds=_number(header["seconds"]),
             outputs=dict(zip(names, _cut(entries, payload), strict=True)),
             measurements=measurements,
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ProtocolError(f"malformed reply: {type(error).__name__}") from error
+
+
+def printable(text: str) -> str:
+    """``text`` with nothing in it that moves a cursor, colours a terminal, or cannot be written as UTF-8.
+
+    Line ends are kept: they part a message from what the compiler said.
+    """
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    return "".join(_printable_character(character) for character in text)
+
+
+def _printable_character(character: str) -> str:
+    if character == "\t":
+        return " "
+    harmless = character == "\n" or unicodedata.category(character) not in _UNPRINTABLE
+    return character if harmless else "\ufffd"
 
 
 def read_frame(
@@ -267,10 +344,7 @@ def _cut(entries: Any, payload: memoryview) -> list[RawTensor]:
     tensors: list[RawTensor] = []
     start = 0
     for entry in entries:
-        dtype = entry["dtype"]
-        shape = tuple(int(size) for size in entry["shape"])
-        if dtype not in ITEM_SIZES or len(shape) > 8 or any(size < 0 for size in shape):
-            raise ProtocolError("bad tensor description")
+        dtype, shape = _dtype(entry["dtype"]), _shape(entry["shape"])
         size = math.prod(shape) * ITEM_SIZES[dtype]
         if start + size > len(payload):
             raise ProtocolError("tensor longer than its payload")
@@ -297,3 +371,35 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise ProtocolError("text expected")
     return value
+
+
+def _matching(pattern: re.Pattern[str], value: Any) -> str:
+    text = _text(value)
+    if not pattern.fullmatch(text):
+        raise ProtocolError("a name expected")
+    return text
+
+
+def _number(value: Any) -> float:
+    """A size, a count or a time.  A NaN is over no limit, and so would pass all of them."""
+    if type(value) not in (int, float) or not 0 <= value < math.inf:
+        raise ProtocolError("a finite number from 0 up expected")
+    return float(value)
+
+
+def _whole(value: Any, least: int, most: int) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise ProtocolError("a whole number expected")
+    return value
+
+
+def _dtype(value: Any) -> str:
+    if value not in ITEM_SIZES:
+        raise ProtocolError("unknown dtype")
+    return _text(value)
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    if type(value) is not list or len(value) > 8:
+        raise ProtocolError("a shape expected")
+    return tuple(_whole(size, 0, 2**48) for size in value)

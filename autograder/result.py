@@ -67,12 +67,18 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class TargetResult:
-    """One GPU target; ``shared`` is shared memory in bytes a block."""
+    """One GPU target; ``shared`` is shared memory in bytes a block, ``spills`` bytes of stack a thread.
+
+    ``original`` is the compiler's own text behind ``message``.
+    """
 
     target: str
     outcome: str
     shared: int | None
     message: str
+    original: str = ""
+    registers: int | None = None
+    spills: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

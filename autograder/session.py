@@ -9,20 +9,22 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder import __version__, devices
+from autograder import __version__, devices, scoring
 from autograder.catalogue import Check, Course, Exercise
-from autograder.errors import EnvironmentProblem
+from autograder.errors import EnvironmentProblem, WorkerError
+from autograder.gpu_targets import TargetChecker, TargetVerdict
 from autograder.plan import Plan, Reference, plan_exercises
 from autograder.pool import Pool
 from autograder.protocol import CheckJob, CheckReply, Job, Limits
-from autograder.result import CheckResult, Environment, ExerciseResult, RunResult, Sandbox
+from autograder.result import Environment, ExerciseResult, RunResult, Sandbox
 
 if TYPE_CHECKING:
     from autograder.judge.verdict import Verdict
@@ -77,15 +79,30 @@ class Grader:
     """Grades hand-ins of one course on one device with one worker pool; a context manager.
 
     The same vetted source on the same checks is run once, whoever handed it in: a second time its verdicts are taken
-    from the first.
+    from the first.  ``targets`` says when kernels are lowered for the course's GPU targets: ``always``, ``if-passed``
+    (all else is) or ``off``; ``target_cache`` is a folder that remembers what came of it.
 
     Raises:
         WorkerError: the worker cannot be started.
     """
 
-    def __init__(self, course: Course, device: str, gpu: str | None = None, jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        course: Course,
+        device: str,
+        gpu: str | None = None,
+        jobs: int | None = None,
+        targets: str = "always",
+        target_cache: Path | None = None,
+    ) -> None:
         self.course = course
         self.device = device
+        self._targets = targets
+        self._target_cache = target_cache
+        self._target_pool: Pool | None = None
+        self._checker: TargetChecker | None = None
+        self._described: dict[str, Sequence[Mapping[str, object]]] = {}
+        self._lock = threading.Lock()
         self._memo: dict[tuple[object, ...], Mapping[str, Verdict]] = {}
         self._gpu = gpu
         self._jobs = jobs or (os.cpu_count() or 1)
@@ -99,6 +116,8 @@ class Grader:
 
     def close(self) -> None:
         self._pool.close()
+        if self._target_pool is not None:
+            self._target_pool.close()
 
     def grade(self, request: Request, progress: Progress | None = None) -> RunResult:
         """Grade one hand-in; ``progress`` is called with each exercise's result as it is done.
@@ -122,6 +141,37 @@ class Grader:
             exercises=tuple(results[plan.exercise.id] for plan in plans if plan.exercise.id in wanted),
             student=request.student,
             notes=notes,
+        )
+
+    def compile_fully(self, request: Request) -> Iterator[tuple[Exercise, TargetVerdict]]:
+        """Compile each exercise's kernels to machine code for every GPU target, one exercise at a time.
+
+        Raises:
+            HandInError: there is nothing readable at the hand-in's place.
+            WorkerError: the worker is gone.
+        """
+        plans, _ = plan_exercises(self.course, request.handin, request.exercises, request.reference)
+        for plan in plans:
+            if plan.outcome is None:
+                launches = self._launches(plan.exercise)
+                job = self._job(plan, (), request)
+                yield (
+                    plan.exercise,
+                    self._target_checker().check(job, launches, plan.exercise.true_float32, full=True),
+                )
+
+    def _job(self, plan: Plan, failed: Sequence[str], request: Request) -> Job:
+        """What the worker needs to run a plan, yet without checks; references stand in for the ``failed`` pieces."""
+        return Job(
+            launch=str(plan.exercise.launch),
+            file_name=plan.exercise.file,
+            module=plan.module(failed),
+            functions=tuple(function.name for function in plan.exercise.functions),
+            checks=(),
+            substitutes=plan.substitutes(failed, request.reference),
+            device=self.device,
+            allow_atomics=plan.exercise.allow_atomics,
+            limits=_LIMITS[self.device],
         )
 
     def _run_plans(
@@ -150,31 +200,72 @@ class Grader:
         failed = [need for need, passed in needs.items() if not passed]
         runnable = [check for check in plan.checks if self.device in check.devices]
         if plan.outcome is not None:
-            return self._unrun(plan, plan.outcome, plan.message)
+            return scoring.not_run(plan, plan.outcome, plan.message)
         if not runnable or self.device not in plan.exercise.devices:
             device = "a CUDA GPU" if self.device == "cpu" else "the CPU"
-            return self._unrun(plan, "skipped", f"Runs only on {device}.", counts=False)
+            return scoring.not_run(plan, "skipped", f"Runs only on {device}.", counts=False)
         if failed and request.reference is None:
-            names = " and ".join(failed)
-            return self._unrun(plan, "skipped", f"Calls {names}, which has to pass first.")
-        verdicts = self._verdicts(plan, runnable, failed, request)
+            return scoring.not_run(plan, "skipped", f"Calls {' and '.join(failed)}, which has to pass first.")
+        job = self._job(plan, failed, request)
+        verdicts = self._verdicts(plan, job, runnable, request)
         message = ""
         if failed:
             message = f"Graded with the reference in place of {' and '.join(failed)}, which did not pass."
-        checks = tuple(self._check_result(plan, check, verdicts.get(check.id), request) for check in plan.checks)
-        return _scored(plan, checks, message, time.perf_counter() - start, self.device)
+        repro = f"grade check {plan.exercise.id} --seed {request.seed} --device {self.device}{request.repro_options}"
+        checks = [
+            scoring.check_result(plan, check, verdicts.get(check.id), self.device, repro) for check in plan.checks
+        ]
+        targets = self._target_verdict(plan, job, all(check.outcome in ("pass", "skipped") for check in checks))
+        return scoring.scored(plan, checks, targets, message, time.perf_counter() - start, self.device, repro)
 
-    def _verdicts(
-        self, plan: Plan, checks: Sequence[Check], failed: Sequence[str], request: Request
-    ) -> Mapping[str, Verdict]:
+    def _target_verdict(self, plan: Plan, job: Job, passed: bool) -> TargetVerdict | None:
+        """Whether the kernels would compile for the course's GPUs; None if the course names none."""
+        if not self.course.gpu_targets:
+            return None
+        if self._targets == "off":
+            return TargetVerdict("skipped", "GPU targets were not asked for.", None, ())
+        if self._targets == "if-passed" and not passed:
+            return TargetVerdict("skipped", "Not run: another check failed.", None, ())
+        try:
+            return self._target_checker().check(job, self._launches(plan.exercise), plan.exercise.true_float32)
+        except WorkerError as error:
+            return TargetVerdict("skipped", f"GPU targets could not be tried on this machine: {error}", None, ())
+
+    def _target_checker(self) -> TargetChecker:
+        with self._lock:
+            if self._checker is None:
+                self._target_pool = Pool("targets")
+                self._checker = TargetChecker(
+                    self._target_pool, self.course.gpu_targets, self._target_cache, _version("triton")
+                )
+            return self._checker
+
+    def _launches(self, exercise: Exercise) -> Sequence[Mapping[str, object]]:
+        """The launches of an exercise's public checks, on whatever device: cases, with their inputs described."""
+        from autograder.judge.oracles import load_oracle
+        from autograder.judge.tensors import dtype_name
+
+        if exercise.id not in self._described:
+            oracle = load_oracle(exercise.oracle)
+            self._described[exercise.id] = [
+                {
+                    "case": dict(check.case),
+                    "inputs": {
+                        name: [dtype_name(x.dtype), list(x.shape)] for name, x in oracle.inputs(check, 0).items()
+                    },
+                }
+                for check in exercise.checks
+            ]
+        return self._described[exercise.id]
+
+    def _verdicts(self, plan: Plan, job: Job, checks: Sequence[Check], request: Request) -> Mapping[str, Verdict]:
         """Run a plan's checks tier by tier; the verdicts by check id, without those that were not reached."""
         from autograder.judge.oracles import check_seed, load_oracle
         from autograder.judge.verdict import Case
 
         secret = request.reference.secret if request.reference else None
-        module, substitutes = plan.module(failed), plan.substitutes(failed, request.reference)
         ids = tuple(check.id for check in checks)
-        key = (plan.exercise.id, module, tuple(substitutes.items()), ids, request.seed, secret)
+        key = (plan.exercise.id, job.module, tuple(job.substitutes.items()), ids, request.seed, secret)
         if key in self._memo:
             return self._memo[key]
         oracle = load_oracle(plan.exercise.oracle)
@@ -192,66 +283,10 @@ class Grader:
                 return True
             return all(verdict.outcome == "pass" for verdict in verdicts.values())
 
-        job = Job(
-            launch=str(plan.exercise.launch),
-            file_name=plan.exercise.file,
-            module=module,
-            functions=tuple(function.name for function in plan.exercise.functions),
-            checks=tuple(cases[check.id].job() for check in checks),
-            substitutes=substitutes,
-            device=self.device,
-            allow_atomics=plan.exercise.allow_atomics,
-            limits=_LIMITS[self.device],
-        )
-        self._pool.run(job, carry_on)
+        self._pool.run(replace(job, checks=tuple(cases[check.id].job() for check in checks)), carry_on)
         if all(verdict.outcome in _REPEATABLE for verdict in verdicts.values()):
             self._memo[key] = verdicts
         return verdicts
-
-    def _check_result(self, plan: Plan, check: Check, verdict: Verdict | None, request: Request) -> CheckResult:
-        repro = f"grade check {plan.exercise.id} --seed {request.seed} --device {self.device}{request.repro_options}"
-        if verdict is not None:
-            outcome, message = verdict.outcome, plan.locate(verdict.message, verdict.line)
-            measurements, where = verdict.measurements, verdict.where
-        else:
-            reason = "Not run: an earlier tier has a failure."
-            if self.device not in check.devices:
-                reason = "Runs only on a CUDA GPU." if self.device == "cpu" else "Runs only on the CPU."
-            outcome, message, measurements, where = "skipped", reason, {}, None
-        return CheckResult(
-            check.id,
-            check.tier,
-            check.weight,
-            check.hidden,
-            outcome,
-            check.proves,
-            message,
-            measurements,
-            where,
-            None if check.hidden else repro,
-        )
-
-    def _unrun(self, plan: Plan, outcome: str, message: str, counts: bool = True) -> ExerciseResult:
-        checks = tuple(
-            CheckResult(check.id, check.tier, check.weight, check.hidden, "skipped", check.proves, "Not run.")
-            for check in plan.checks
-        )
-        return ExerciseResult(
-            id=plan.exercise.id,
-            lesson=plan.exercise.lesson,
-            title=plan.exercise.title,
-            points=plan.exercise.points,
-            score=0.0,
-            optional=plan.exercise.optional,
-            outcome=outcome,
-            seconds=0.0,
-            file=plan.file,
-            line=plan.line,
-            counts=counts and not plan.exercise.optional,
-            message=message,
-            checks=checks,
-            remarks=plan.remarks,
-        )
 
 
 def environment(device: str, gpu: str | None) -> Environment:
@@ -263,40 +298,6 @@ def environment(device: str, gpu: str | None) -> Environment:
         torch=_version("torch"),
         numpy=_version("numpy"),
         python=platform.python_version(),
-    )
-
-
-def _scored(plan: Plan, checks: tuple[CheckResult, ...], message: str, seconds: float, device: str) -> ExerciseResult:
-    """The exercise's score: the weights of the passed checks over those of all that can run here."""
-    counting = [(check, source) for check, source in zip(checks, plan.checks, strict=True) if device in source.devices]
-    total = sum(check.weight for check, _ in counting)
-    passed = sum(check.weight for check, _ in counting if check.outcome == "pass")
-    points = plan.exercise.points
-    complete = all(check.outcome == "pass" for check, _ in counting)
-    score = points if complete else round(points * passed / total, 6)
-    if any(check.outcome == "grader-error" for check in checks):
-        outcome = "grader-error"
-    elif complete:
-        outcome = "pass"
-    elif score > 0:
-        outcome = "partial"
-    else:
-        outcome = next(check.outcome for check, _ in counting if check.outcome not in ("pass", "skipped"))
-    return ExerciseResult(
-        id=plan.exercise.id,
-        lesson=plan.exercise.lesson,
-        title=plan.exercise.title,
-        points=points,
-        score=score,
-        optional=plan.exercise.optional,
-        outcome=outcome,
-        seconds=round(seconds, 3),
-        file=plan.file,
-        line=plan.line,
-        counts=not plan.exercise.optional,
-        message=message,
-        checks=checks,
-        remarks=plan.remarks,
     )
 
 

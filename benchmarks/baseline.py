@@ -48,7 +48,8 @@ def main() -> None:
                 continue
             inputs = oracle.make_inputs(check.case, torch.Generator().manual_seed(0))
             outputs = {
-                name: torch.empty(shape, dtype=dtype) for name, (shape, dtype) in launch.outputs(check.case).items()
+                name: torch.empty(shape, dtype=getattr(torch, dtype))
+                for name, (shape, dtype) in launch.outputs(check.case).items()
             }
             launch.launch(_run, solution, check.case, inputs, outputs)
             launched += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import traceback
 from collections.abc import Callable
@@ -10,8 +11,10 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
+from autograder import doctor
 from autograder.catalogue import Course, find_root, load_course
-from autograder.errors import EXIT_FAULT, AutograderError
+from autograder.errors import EXIT_FAULT, AutograderError, EnvironmentProblem
+from autograder.release.stubs import create_missing_stubs
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -48,9 +51,41 @@ def current_course() -> Course:
     return load_course(Path(root).resolve() if root is not None else find_root(Path.cwd()))
 
 
+def assignments(course: Course) -> Path:
+    """The folder that is graded unless told otherwise; in a student bundle, stubs that are missing are put there.
+
+    Raises:
+        CourseError: the stubs cannot be put there.
+    """
+    if written := create_missing_stubs(course):
+        click.echo("Put into assignments/: " + ", ".join(written), err=True)
+    return course.root / "assignments"
+
+
+def require_machine(device: str) -> None:
+    """Stop before anything is graded on a machine on which it would go wrong.
+
+    Raises:
+        EnvironmentProblem: what is wrong, and what to do.
+    """
+    if sentence := doctor.blocking(device):
+        raise EnvironmentProblem(f"{sentence} `grade doctor` says more.")
+
+
+def describe(error: Exception) -> str:
+    """An error as the one or two sentences that a person reads."""
+    if isinstance(error, AutograderError):
+        return str(error)
+    return (
+        f"the grader itself failed ({type(error).__name__}: {error}). "
+        "This costs no points; run again with --debug to see where, and report it."
+    )
+
+
 def run(command: click.Command) -> NoReturn:
     """Run a command; every error ends as one or two sentences on stderr and its own exit code."""
     debug = "--debug" in sys.argv
+    _show_anything("--plain" in sys.argv)
     try:
         code = command.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
@@ -71,12 +106,15 @@ def run(command: click.Command) -> NoReturn:
     except Exception as error:  # noqa: BLE001 - the last line of defence
         if debug:
             traceback.print_exc()
-        click.echo(
-            f"Error: the grader itself failed ({type(error).__name__}: {error}). "
-            "This costs no points; run again with --debug to see where, and report it.",
-            err=True,
-        )
+        click.echo(f"Error: {describe(error)}", err=True)
         sys.exit(EXIT_FAULT)
+
+
+def _show_anything(plain: bool) -> None:
+    """A character that the terminal does not know, or that is no ASCII with ``--plain``, is escaped, never an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="ascii" if plain else None, errors="backslashreplace")
 
 
 def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:

@@ -67,7 +67,7 @@ def selfcheck(
 
     chosen, gpu = choose_device(device)
     proofs: list[Proof] = []
-    with Grader(course, chosen, gpu) as grader:
+    with Grader(course, chosen, gpu, targets="if-passed") as grader:
         check = SelfCheck(course, grader, jobs, present if show else None, mistake)
         for name in names:
             proof = _run(check, name, plain)
@@ -87,25 +87,38 @@ def selfcheck(
 
 @cli.command()
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Where the student bundle goes.")
+@click.option(
+    "--wheel", type=click.Path(path_type=Path, dir_okay=False), help="The kit's wheel, if it is built already."
+)
 @click.option("--stubs-only", is_flag=True, help="Write assignments/ anew and nothing else.")
 @shared_options
-def release(out: Path | None, stubs_only: bool) -> int:
-    """Make what students get from the solutions.
+def release(out: Path | None, wheel: Path | None, stubs_only: bool) -> int:
+    """Make what students get: the stubs in assignments/, and a zip to hand out; refuse if a solution would leak.
 
     \b
     Examples:
+      course release --out dist
+      course release --out dist --wheel dist/mini_flash_attention_kit-0.1.0-py3-none-any.whl
       course release --stubs-only
     """
-    from autograder.release.stubs import generate_stubs
+    from autograder.release import bundle
 
     course = current_course()
-    if not stubs_only and out is None:
-        raise UsageError("Say where the bundle goes with --out DIR, or use --stubs-only.")
-    for stub, text in generate_stubs(course).items():
-        path = course.root / "assignments" / stub
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    if stubs_only and (out is not None or wheel is not None):
+        raise UsageError("--stubs-only makes no bundle: leave it out, or leave out --out and --wheel.")
+    if not (course.root / "solutions").is_dir():
+        raise UsageError("This course has no solutions folder. Only the instructor's copy can be released.")
+    if stubs_only:
+        stubs = bundle.write_stubs(course)
+    else:
+        if out is None:
+            raise UsageError("Say where the bundle goes with --out DIR, or use --stubs-only.")
+        made, path = bundle.release(course, out, wheel)
+        stubs = made.stubs
+    for stub in stubs:
         click.echo(f"wrote assignments/{stub}")
+    if not stubs_only:
+        click.echo(f"wrote {path}: {len(made.files)} files, {len(made.data) / 1000:.0f} kB, no leak found")
     return EXIT_OK
 
 

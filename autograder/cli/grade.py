@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,8 +13,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from autograder import __version__
 from autograder.catalogue import Course, Exercise
-from autograder.cli.common import current_course, run, shared_options
-from autograder.errors import EXIT_NOT_ALL, EXIT_OK, UsageError
+from autograder.cli._doctor import doctor
+from autograder.cli._submit import submit
+from autograder.cli.common import assignments, current_course, describe, require_machine, run, shared_options
+from autograder.errors import EXIT_NOT_ALL, EXIT_OK
+from autograder.gpu_targets import default_cache
+from autograder.release.files import write_whole
 from autograder.reports.terminal import make_console, print_run
 from autograder.result import ExerciseResult, RunResult, Sandbox, to_json
 from autograder.session import DEFAULT_SEED, Grader, Request, choose_device, environment
@@ -52,6 +54,8 @@ def cli() -> None:
       grade score_mask             one exercise
       grade --lesson 7 --device cpu
       grade hint score_mask        the first of three hints
+      grade submit                 make the zip to hand in
+      grade doctor                 what this machine has, and what it lacks
     """
 
 
@@ -71,6 +75,12 @@ def cli() -> None:
 )
 @click.option("--json", "json_path", metavar="PATH|-", help="Write the result as JSON; with - stdout holds it alone.")
 @click.option("--plain", is_flag=True, help="No colour, ASCII only.")
+@click.option(
+    "--targets/--no-targets",
+    default=True,
+    show_default=True,
+    help="Also compile for the course's GPUs, which need not be here.",
+)
 @shared_options
 def check(
     exercises: tuple[str, ...],
@@ -80,6 +90,7 @@ def check(
     seed: int,
     json_path: str | None,
     plain: bool,
+    targets: bool,
 ) -> int:
     """Grade exercises: one line each, the total, and the full story of the first one that is not passed.
 
@@ -89,26 +100,27 @@ def check(
       grade check online_softmax_update --seed 3
       grade check --dir solutions --json -
     """
-    course = current_course()
-    selected = course.select(exercises, lesson)
-    handin = folder if folder is not None else course.root / "assignments"
     to_stdout = json_path == "-"
+    course = None
     try:
+        course = current_course()
+        selected = course.select(exercises, lesson)
+        handin = folder if folder is not None else assignments(course)
         chosen, gpu = choose_device(device)
-        with Grader(course, chosen, gpu) as grader:
+        require_machine(chosen)
+        when = "always" if targets else "off"
+        with Grader(course, chosen, gpu, targets=when, target_cache=default_cache()) as grader:
             request = Request(handin, selected, seed, repro_options=f" --dir {folder}" if folder is not None else "")
             with _progress(len(selected), silent=to_stdout or plain) as step:
                 result = grader.grade(request, step)
-    except UsageError as error:
-        if to_stdout:
-            click.echo(to_json(_failed(course, seed, device, str(error))), nl=False)
-        raise
-    if to_stdout:
-        click.echo(to_json(result), nl=False)
-    else:
-        print_run(make_console(sys.stdout, plain), result, plain)
+    except Exception as error:
         if json_path is not None:
-            _write(Path(json_path), to_json(result))
+            _write_json(json_path, _failed(course, seed, device, describe(error)))
+        raise
+    if not to_stdout:
+        print_run(make_console(sys.stdout, plain), result, plain)
+    if json_path is not None:
+        _write_json(json_path, result)
     return EXIT_OK if result.all_passed else EXIT_NOT_ALL
 
 
@@ -122,6 +134,7 @@ def list_exercises() -> int:
       grade list
     """
     course = current_course()
+    assignments(course)
     for lesson in course.lessons:
         click.echo(f"Lesson {lesson.number}: {lesson.title}")
         for exercise in lesson.exercises:
@@ -211,11 +224,11 @@ def _progress(total: int, silent: bool) -> Iterator[Any]:
         yield step
 
 
-def _failed(course: Course, seed: int, device: str, message: str) -> RunResult:
+def _failed(course: Course | None, seed: int, device: str, message: str) -> RunResult:
     """The document of a run that could not begin."""
     return RunResult(
         kit_version=__version__,
-        course_title=course.title,
+        course_title=course.title if course is not None else None,
         seed=seed,
         hidden=False,
         environment=environment("cpu" if device == "auto" else device, None),
@@ -225,15 +238,16 @@ def _failed(course: Course, seed: int, device: str, message: str) -> RunResult:
     )
 
 
-def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    try:
-        handle, name = tempfile.mkstemp(dir=path.resolve().parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        Path(name).replace(path)
-    except OSError as error:
-        raise UsageError(f"The result cannot be written to {path} ({error.strerror}).") from error
+def _write_json(path: str, result: RunResult) -> None:
+    """Write the document to a file, whole or not at all, or to stdout for ``-``."""
+    if path == "-":
+        click.echo(to_json(result), nl=False)
+    else:
+        write_whole(Path(path), to_json(result).encode())
+
+
+cli.add_command(submit)
+cli.add_command(doctor)
 
 
 def main() -> NoReturn:

@@ -12,6 +12,9 @@ from autograder.handin._names import Kind, a_few, copy_name, explicit_lesson
 
 Started = Callable[[Place, str], bool]
 _COPY = 2
+# Whether a file is started takes seconds a megabyte to see if it is made to: after so many characters of candidates the
+# rest are taken for started.
+_LOOKED_AT = 3_000_000
 
 
 class Tier(IntEnum):
@@ -67,6 +70,8 @@ class Chooser:
         self._places = places
         self._names = names
         self._started = started
+        self._known: dict[tuple[int, Place], bool] = {}
+        self._left = _LOOKED_AT
 
     def choose(self, place: Place) -> tuple[Source, str | None] | None:
         """The source for ``place`` and, if there was something to decide, the sentence about it."""
@@ -121,7 +126,14 @@ class Chooser:
         return if_started if self._is_started(found, place) else Tier.UNTOUCHED
 
     def _is_started(self, found: Found, place: Place) -> bool:
-        return found.source.text is None or self._started(place, found.source.text)
+        text = found.source.text
+        if text is None:
+            return True
+        key = id(found), place  # `found` lives as long as this chooser
+        if key not in self._known:
+            self._left -= len(text)
+            self._known[key] = self._left < 0 or self._started(place, text)
+        return self._known[key]
 
     def _defines(self, found: Found, place: Place) -> int:
         return len(found.defined & self._wanted(place))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from autograder.errors import CourseError
 from autograder.release.markers import make_stub
 
 PRISTINE = Path("course") / "pristine"
+_LEDGER = ".handed-out.json"
 
 
 def stub_files(course: Course) -> tuple[str, ...]:
@@ -48,3 +51,51 @@ def pristine_stubs(course: Course) -> Mapping[str, str]:
                 f"A pristine stub is missing ({error.filename}). Unpack the course bundle again."
             ) from error
     return generate_stubs(course)
+
+
+def create_missing_stubs(course: Course) -> tuple[str, ...]:
+    """In a student bundle, put stubs that are not in ``assignments/`` there; the paths that were written.
+
+    Bundles carry stubs as pristine copies only, so that unpacking one never touches a student's file.  A stub that is
+    exactly as an earlier bundle had it is brought up to date; ``_LEDGER`` remembers what was put there.  Does nothing
+    in an instructor's course, which has no pristine copies.
+
+    Raises:
+        CourseError: a pristine copy is missing, or ``assignments/`` cannot be written.
+    """
+    if not (course.root / PRISTINE).is_dir():
+        return ()
+    folder = course.root / "assignments"
+    ledger = _read_ledger(folder / _LEDGER)
+    written = []
+    try:
+        for stub, text in pristine_stubs(course).items():
+            path, data = folder / stub, text.encode()
+            present = path.read_bytes() if path.exists() else None
+            if present == data or (present is not None and _digest(present) != ledger.get(stub)):
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+            ledger[stub] = _digest(data)
+            written.append(stub)
+        if written:
+            (folder / _LEDGER).write_text(json.dumps(ledger, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise CourseError(
+            f"The stubs cannot be put into {folder} ({(error.strerror or str(error)).lower()}). "
+            "Unpack the bundle where you may write."
+        ) from error
+    return tuple(written)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _read_ledger(path: Path) -> dict[str, str]:
+    """What was put into ``assignments/`` before; nothing if that cannot be told, which only costs an update."""
+    try:
+        ledger = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {str(stub): str(digest) for stub, digest in ledger.items()} if isinstance(ledger, dict) else {}

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from autograder.catalogue import TARGET_TIER
 from autograder.result import CheckResult, ExerciseResult, RunResult
 
 WIDTH = 80
@@ -86,6 +87,8 @@ def print_total(console: Console, result: RunResult) -> None:
     if not result.hidden:
         total += "   (public checks; hidden checks run when the course grades)"
     console.print(Text(total, style="bold"))
+    if reasons := _target_reasons(result.exercises):
+        _say(console, f"not counted, GPU targets: {' '.join(reasons)}", 0)
     uncounted = [exercise.id for exercise in result.exercises if not exercise.counts and not exercise.optional]
     if uncounted:
         console.print(Text(f"left out of the total, no check runs on this machine: {', '.join(uncounted)}"))
@@ -155,6 +158,18 @@ def _public_count(exercise: ExerciseResult) -> str:
     if hidden:
         text += f", hidden {sum(check.outcome == 'pass' for check in hidden)} of {len(hidden)}"
     return text
+
+
+def _target_reasons(exercises: Sequence[ExerciseResult]) -> list[str]:
+    """Why the check on GPU targets was not made, each reason once."""
+    return list(
+        dict.fromkeys(
+            check.message
+            for exercise in exercises
+            for check in exercise.checks
+            if check.tier == TARGET_TIER and check.outcome == "skipped"
+        )
+    )
 
 
 def _style(outcome: str) -> str:

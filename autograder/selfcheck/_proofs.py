@@ -23,6 +23,7 @@ PROOFS = {
     "stubs": "every stub is not started, and assignments/ is what the solutions make",
     "solutions": "every solution has full score, with errors of at most half the bar",
     "streaming": "what a streaming exercise promises is measured on its solution, and holds",
+    "targets": "every solution compiles to machine code for every GPU target and fits its shared memory",
     "mistakes": "every mistake loses points on its own exercise and on no other",
     "unusual": "every correct but unusual kernel has full score",
     "mutants": "every mutant of a solution loses points, or is listed as equivalent with a reason",
@@ -132,6 +133,20 @@ class SelfCheck:
                 for name, value in measured.items():
                     proof.remarks.append(f"{exercise.id}/{source.id}: {name} {value:.0f}, at most {limits[name]:.0f}")
         step(1, 1)
+
+    def _targets(self, proof: Proof, step: Step) -> None:
+        with self._handin({}) as folder:
+            request = Request(folder, self._course.exercises, reference=self._reference)
+            exercises = self._course.exercises
+            for number, (exercise, verdict) in enumerate(self._grader.compile_fully(request), 1):
+                step(number, len(exercises))
+                for target in verdict.targets:
+                    proof.checked += 1
+                    label = f"{exercise.id} on {target.target}"
+                    if target.outcome != "pass":
+                        proof.findings.append(Finding(label, target.message))
+                    used = f"{target.shared} bytes shared, {target.registers} registers, {target.spills} bytes spilled"
+                    proof.remarks.append(f"{label}: {used}")
 
     def _mistakes(self, proof: Proof, step: Step) -> None:
         wanted = [variant for variant in mistakes(self._course) if self._mistake in (None, variant.label)]

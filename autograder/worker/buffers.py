@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import torch
 
 from autograder.protocol import POISON, RawTensor
+from autograder.worker.faults import Violation
 
 # Elements in each band: enough for a tile of 256 x 256 beyond the end on a GPU, where nothing else catches it.
 _BAND = {"cpu": 1024, "cuda": 65536}
@@ -30,10 +31,6 @@ class Buffer:
     @property
     def writable(self) -> bool:
         return self.before is None
-
-
-class Violation(Exception):
-    """A memory access outside the buffers, or a change of what must not change.  ``str()`` is for the student."""
 
 
 def allocate_input(name: str, raw: RawTensor, device: str) -> Buffer:

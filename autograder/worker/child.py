@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import torch
 
-from autograder.protocol import RAN, CheckJob, CheckReply, Job, decode_job, encode_reply, read_frame
+from autograder.protocol import RAN, CheckJob, CheckReply, Job, decode_job, encode_promise, encode_reply, read_frame
 from autograder.worker import buffers as memory
 from autograder.worker.failures import explain
 from autograder.worker.loader import load_kernels, load_launch, student_file
-from autograder.worker.process import apply_limits
+from autograder.worker.process import apply_limits, silence
 
 _MAX_REQUEST = 4 * 1024**3
 
@@ -29,25 +27,34 @@ def serve_job(connection: socket.socket) -> None:
         assert frame is not None
         job, folder_name = decode_job(*frame)
         folder = Path(folder_name)
-        _silence(folder)
+        silence(folder)
         apply_limits(job.limits, job.device)
-        _Runner(job, folder, lambda reply: connection.sendall(encode_reply(reply))).run()
+        _Runner(job, folder, connection.sendall).run()
 
 
 class _Runner:
-    def __init__(self, job: Job, folder: Path, send: Callable[[CheckReply], None]) -> None:
+    def __init__(self, job: Job, folder: Path, send: Callable[[bytes], None]) -> None:
         self._job = job
         self._folder = folder
         self._file = student_file(job, folder)
-        self._send = send
+        self._write = send
+
+    def _send(self, reply: CheckReply) -> None:
+        self._write(encode_reply(reply))
 
     def run(self) -> None:
         try:
             launch = load_launch(Path(self._job.launch))
+            promise = {
+                check.id: {name: (dtype, tuple(shape)) for name, (shape, dtype) in launch.outputs(check.case).items()}
+                for check in self._job.checks
+            }
         except Exception as error:  # noqa: BLE001 - the course's fault, and said so
             for check in self._job.checks:
                 self._send(CheckReply(check.id, "grader-error", f"{self._job.launch}: {error!r}"))
             return
+        # From here on the student's code runs: the pool takes no outputs but these, and no more faults of the course.
+        self._write(encode_promise(promise))
         if self._job.device == "cuda":
             from autograder.worker.compiled import poison_undefined_lanes
 
@@ -60,17 +67,19 @@ class _Runner:
                 self._send(CheckReply(check.id, failure.outcome, failure.message, failure.line))
             return
         for check in self._job.checks:
-            reply, fatal = self._run_check(check, launch, student)
+            reply, fatal = self._run_check(check, launch, student, promise[check.id])
             self._send(reply)
             if fatal:  # a CUDA error sticks to the process: the pool goes on with a fresh one
                 return
 
-    def _run_check(self, check: CheckJob, launch: SimpleNamespace, student: Any) -> tuple[CheckReply, bool]:
+    def _run_check(
+        self, check: CheckJob, launch: SimpleNamespace, student: Any, promise: Mapping[str, tuple[str, tuple[int, ...]]]
+    ) -> tuple[CheckReply, bool]:
         device = self._job.device
         inputs = {name: memory.allocate_input(name, raw, device) for name, raw in check.inputs.items()}
         outputs = {
-            name: memory.allocate_output(name, shape, dtype, device)
-            for name, (shape, dtype) in launch.outputs(check.case).items()
+            name: memory.allocate_output(name, shape, getattr(torch, dtype), device)
+            for name, (dtype, shape) in promise.items()
         }
         every = [*inputs.values(), *outputs.values()]
         measurements: dict[str, float] = {}
@@ -112,15 +121,3 @@ class _Runner:
         launch.launch(run, student, check.case, tensors_in, tensors_out)
         torch.cuda.synchronize()
         return measure(compiled)
-
-
-def _silence(folder: Path) -> None:
-    """Standard streams: nothing to read, and whatever is printed goes to a file of limited size."""
-    os.chdir(folder)
-    null = os.open(os.devnull, os.O_RDONLY)
-    log = os.open(folder / "log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    for source, target in ((null, 0), (log, 1), (log, 2)):
-        with contextlib.suppress(OSError):
-            os.dup2(source, target)
-    os.close(null)
-    os.close(log)

@@ -7,24 +7,22 @@ import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-
-from autograder.worker.buffers import Violation
+from autograder.worker.faults import NotOneTruth, Violation
 from autograder.worker.plain_words import in_plain_words
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """``outcome`` is one of the protocol's; ``fatal`` says that this process can run nothing more."""
+    """``outcome`` is one of the protocol's; ``fatal`` says that this process can run nothing more.
+
+    ``original`` is what Python or Triton said, where ``message`` puts it into other words.
+    """
 
     outcome: str
     message: str
     line: int | None
     fatal: bool = False
-
-
-class NotOneTruth(Exception):
-    """A tile was used where Python wants a single truth value."""
+    original: str = ""
 
 
 _UNBOUND = re.compile(r"local variable '(\w+)'")
@@ -39,7 +37,7 @@ def explain(error: BaseException, student_file: Path, module: str) -> Failure:
     for item in chain:
         if isinstance(item, Violation):
             return Failure("violation", str(item), line)
-        if isinstance(item, torch.cuda.OutOfMemoryError):
+        if type(item).__name__ == "OutOfMemoryError":
             return Failure("out-of-memory", "The launch ran out of GPU memory.", line)
         if isinstance(item, MemoryError):
             return Failure("out-of-memory", "The kernel asked for more memory than a check may use.", line)
@@ -49,7 +47,8 @@ def explain(error: BaseException, student_file: Path, module: str) -> Failure:
     message = _describe(root)
     if line is None:
         message += " No line of yours shows it: the harness noticed when it used what your function returned."
-    return Failure("compile-error", message, line)
+    original = str(getattr(root, "error_message", None) or root).strip()
+    return Failure("compile-error", message, line, original="" if original in message else original)
 
 
 def _describe(error: BaseException) -> str:

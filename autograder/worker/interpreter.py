@@ -20,8 +20,8 @@ import torch
 import triton.language as tl
 from triton.runtime import interpreter as triton_interpreter
 
-from autograder.worker.buffers import Buffer, Violation, poison, shape_text
-from autograder.worker.failures import NotOneTruth
+from autograder.worker.buffers import Buffer, poison, shape_text
+from autograder.worker.faults import NotOneTruth, Violation
 
 NATIVE_MEMORY = frozenset({"load", "store", "atomic_rmw", "atomic_cas"})
 # Arithmetic on values, no addresses (since Triton 3.9).
@@ -46,8 +46,7 @@ class MemoryGuard:
         self.largest: dict[str, int] = defaultdict(int)
 
     def load(self, ptrs: Any, mask: Any, other: Any, dtype: Any) -> Any:
-        lanes, name = self._check(ptrs, mask, np.dtype(dtype).itemsize, "loads")
-        if name is not None:
+        for name, lanes in self._check(ptrs, mask, np.dtype(dtype).itemsize, "loads"):
             self.total[name] += lanes
             self.largest[name] = max(self.largest[name], lanes)
         return self._native.load(ptrs, mask, other, dtype)
@@ -76,15 +75,15 @@ class MemoryGuard:
             raise Violation("The kernel uses an atomic operation, which this exercise does not allow.")
         self._check(ptrs, mask, value.dtype.itemsize, "stores")
 
-    def _check(self, ptrs: Any, mask: Any, size: int, verb: str) -> tuple[int, str | None]:
-        """The number of active lanes and the buffer of the first; raises Violation for a lane outside."""
+    def _check(self, ptrs: Any, mask: Any, size: int, verb: str) -> list[tuple[str, int]]:
+        """The buffers and how many active lanes touch each; raises Violation for a lane outside."""
         addresses = np.asarray(ptrs, dtype=np.uint64)[np.broadcast_to(np.asarray(mask, dtype=bool), np.shape(ptrs))]
         if addresses.size == 0:
-            return 0, None
+            return []
         if (number := self._inside_one(addresses, size)) is not None and (
             verb == "loads" or self._buffers[number].writable
         ):
-            return addresses.size, self._buffers[number].name
+            return [(self._buffers[number].name, int(addresses.size))]
         index = np.searchsorted(self._starts, addresses, side="right").astype(np.int64) - 1
         inside = index >= 0
         last = addresses + np.uint64(size)
@@ -95,7 +94,9 @@ class MemoryGuard:
             for number in np.unique(index):
                 if not self._buffers[number].writable:
                     raise Violation(f"The kernel stores to its input {self._buffers[number].name}.")
-        return int(addresses.size), self._buffers[int(index[0])].name
+        # One access may spread over several tensors, by intent: each lane counts for the one that it touches.
+        counts = np.bincount(index, minlength=len(self._buffers))
+        return [(self._buffers[number].name, int(counts[number])) for number in np.flatnonzero(counts)]
 
     def _inside_one(self, addresses: Any, size: int) -> int | None:
         """The buffer that holds all of the (aligned) addresses, as nearly every access of a right kernel has one."""

@@ -7,6 +7,7 @@ import ctypes
 import os
 import resource
 import signal
+import time
 from collections.abc import Container
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from autograder.protocol import Limits
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
+_PATIENCE = 5.0  # seconds for processes that fork faster than they are killed
 
 
 def become_subreaper() -> None:
@@ -37,12 +39,32 @@ def kill_group(pid: int) -> None:
 
 
 def kill_strangers(known: Container[int]) -> None:
-    """Kill every child of this process that is no job: what a job left behind."""
-    for task in Path("/proc/self/task").iterdir():
-        with contextlib.suppress(OSError):
-            for pid in map(int, (task / "children").read_text().split()):
-                if pid not in known:
-                    kill_group(pid)
+    """Kill all that descends from this process and belongs to no job: what a job left behind.
+
+    Who is killed hands his own children on to us, so it is done again until nobody is left.
+    """
+    end = time.monotonic() + _PATIENCE
+    while (strangers := _descendants(known)) and time.monotonic() < end:
+        for pid in strangers:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        for pid in strangers:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+        time.sleep(0.001)
+
+
+def _descendants(known: Container[int]) -> list[int]:
+    """The children of this process and their children and so on, without the ``known`` ones and theirs."""
+    found: list[int] = []
+    todo = [os.getpid()]
+    while todo:
+        for path in Path(f"/proc/{todo.pop()}/task").glob("*/children"):
+            with contextlib.suppress(OSError):
+                pids = [pid for pid in map(int, path.read_text().split()) if pid not in known]
+                found += pids
+                todo += pids
+    return found
 
 
 def apply_limits(limits: Limits, device: str) -> None:
@@ -52,10 +74,22 @@ def apply_limits(limits: Limits, device: str) -> None:
     # The soft limit sends SIGXCPU, which says "timeout" to whoever reads the exit status; the hard one kills.
     cpu = max(1, round(limits.cpu_seconds))
     resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 5))
-    if device == "cpu":
+    if device != "cuda":
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         memory = pages * resource.getpagesize() + limits.memory_bytes
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+
+
+def silence(folder: Path) -> None:
+    """Standard streams: nothing to read, and whatever is printed goes to a file of limited size."""
+    os.chdir(folder)
+    null = os.open(os.devnull, os.O_RDONLY)
+    log = os.open(folder / "log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    for source, target in ((null, 0), (log, 1), (log, 2)):
+        with contextlib.suppress(OSError):
+            os.dup2(source, target)
+    os.close(null)
+    os.close(log)
 
 
 def _prctl(option: int, value: int) -> None:

@@ -1,4 +1,4 @@
-"""The fork server: it has torch and triton imported, forks one child a job, and leaves no process behind.
+"""The fork server: it has what a job needs imported, forks one child a job, and leaves no process behind.
 
 The control socket carries small JSON messages.  From the pool: ``{"start": id}`` with the job's own socket attached,
 and ``{"kill": id}``.  To the pool: ``{"ready": ...}`` once, then ``{"ended": id, "code": c, "signal": s}`` for each
@@ -26,8 +26,9 @@ _MAX_MESSAGE = 64 * 1024
 class Server:
     """Forks children for jobs that arrive on ``control`` until the other end closes it."""
 
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: socket.socket, device: str) -> None:
         self._control = control
+        self._device = device
         self._jobs: dict[int, int] = {}  # pid -> job id
         self._wake_read, self._wake_write = socket.socketpair()
         for end in (self._wake_read, self._wake_write):
@@ -36,7 +37,7 @@ class Server:
     def serve(self) -> None:
         process.become_subreaper()
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the pool's to handle
-        self._send({"ready": _preload()})
+        self._send({"ready": _preload(self._device)})
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._wake_write.fileno(), warn_on_full_buffer=False)
         selector = selectors.DefaultSelector()
@@ -92,9 +93,7 @@ class Server:
             process.leave_server(server_pid)
             for end in (self._control, self._wake_read, self._wake_write):
                 end.close()
-            from autograder.worker.child import serve_job  # imported by _preload already
-
-            serve_job(connection)
+            _serve(self._device, connection)
             code = 0
         except BaseException:  # noqa: BLE001 - nothing may unwind into the server's loop
             code = 1
@@ -128,14 +127,31 @@ class Server:
             self._control.send(json.dumps(message).encode())
 
 
-def _preload() -> dict[str, str | None]:
+def _serve(device: str, connection: socket.socket) -> None:
+    """Do one job; the import was made by `_preload` already."""
+    if device == "targets":
+        from autograder.worker.target_child import serve_targets
+
+        serve_targets(connection)
+    else:
+        from autograder.worker.child import serve_job
+
+        serve_job(connection)
+
+
+def _preload(device: str) -> dict[str, str | None]:
     """Import all that a child needs, once; then keep the collector from touching (and so copying) those pages."""
-    import torch
+    cuda = None
+    if device == "targets":  # the triton wheel alone: without torch this takes a fraction of a second
+        from autograder.worker import target_child  # noqa: F401
+    else:
+        import torch
 
-    torch.set_num_threads(1)
-    from autograder.worker import child, compiled, interpreter, warmup  # noqa: F401
+        torch.set_num_threads(1)
+        from autograder.worker import child, compiled, interpreter, warmup  # noqa: F401
 
-    warmup.warm_up()
+        warmup.warm_up()
+        cuda = torch.version.cuda
     gc.collect()
     gc.freeze()
-    return {"cuda": torch.version.cuda}
+    return {"cuda": cuda}

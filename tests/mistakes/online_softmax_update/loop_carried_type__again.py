@@ -3,7 +3,6 @@
 The same mistake, written another way.
 """
 
-# seen on: cuda
 
 import triton
 import triton.language as tl

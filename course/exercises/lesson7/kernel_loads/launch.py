@@ -1,6 +1,5 @@
 """Harness for load_tiles: every (query tile, key tile) pair loads its three tiles and stores them whole."""
 
-import torch
 import triton
 import triton.language as tl
 
@@ -36,7 +35,7 @@ def outputs(case):
     tiles_m, tiles_n = _tiles(case)
     q = (tiles_m, tiles_n, case["block_m"], case["head"])
     kv = (tiles_m, tiles_n, case["block_n"], case["head"])
-    return {"q": (q, torch.float32), "k": (kv, torch.float32), "v": (kv, torch.float32)}
+    return {"q": (q, "float32"), "k": (kv, "float32"), "v": (kv, "float32")}
 
 
 def launch(run, student, case, inputs, outputs):

@@ -1,0 +1,90 @@
+"""``grade submit``: pack the hand-in, and say what was packed and where."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import click
+
+from autograder.catalogue import Course
+from autograder.cli.common import assignments, current_course, require_machine, shared_options
+from autograder.errors import EXIT_OK, AutograderError
+from autograder.result import RunResult
+
+
+@click.command()
+@click.option(
+    "--dir", "folder", type=click.Path(path_type=Path), help="Your files, a folder or one file; default assignments."
+)
+@click.option("--out", type=click.Path(path_type=Path), help="The zip to write; default: in the current folder.")
+@click.option("--no-grade", is_flag=True, help="Do not grade first; the manifest then holds no score.")
+@click.option("--plain", is_flag=True, help="No colour, ASCII only.")
+@shared_options
+def submit(folder: Path | None, out: Path | None, no_grade: bool, plain: bool) -> int:
+    """Make the zip to hand in: your files as they are, and a manifest. Nothing is sent anywhere.
+
+    Files that are not started or do not parse are packed too. Your public score is noted in the manifest for you;
+    the course grades the files themselves.
+
+    \b
+    Examples:
+      grade submit
+      grade submit --dir my_work --out lesson7.zip --no-grade
+    """
+    from autograder.release import submit as packing
+    from autograder.session import environment
+
+    course = current_course()
+    handin = folder if folder is not None else assignments(course)
+    files, passed_over = packing.gather(handin)
+    target = _target(course, handin, out)
+    score = None if no_grade else _public_run(course, handin)
+    made_with = score.environment if score is not None else environment("cpu", None)
+    now = datetime.datetime.now(datetime.UTC)
+    packed = packing.submit(course, files, target, made_with, score, now)
+    click.echo(f"Packed {len(packed.files)} file{'s' if len(packed.files) != 1 else ''} into {packed.path}:")
+    for name, size in packed.files.items():
+        click.echo(f"  {name}  ({size:,} bytes)")
+    for place, source in packed.read_as.items():
+        if source != place:
+            click.echo(f"For {place} the course will read {source}.")
+    for place in (stub for stub in dict.fromkeys(e.stub for e in course.exercises) if stub not in packed.read_as):
+        click.echo(f"Nothing in it is for {place}.")
+    if score is not None:
+        click.echo(
+            f"Public checks: {score.score:g} of {score.points:g} points. Hidden checks run when the course grades."
+        )
+    for note in dict.fromkeys((*passed_over, *packed.notes)):
+        click.echo(f"Note: {note}")
+    if packed.path.resolve().is_relative_to(handin.resolve()):
+        click.echo("Note: this zip lies among your files, where the next `grade` may read it. Move it elsewhere.")
+    click.echo("Hand in this one file.")
+    return EXIT_OK
+
+
+def _target(course: Course, handin: Path, out: Path | None) -> Path:
+    from autograder.release import submit as packing
+
+    default = packing.default_out(course, handin, Path.cwd())
+    if out is None:
+        here = Path.cwd().resolve()
+        return default.relative_to(here) if default.is_relative_to(here) else default
+    if out.is_dir():
+        return out / default.name
+    return out if out.suffix.lower() == ".zip" else out.with_name(f"{out.name}.zip")
+
+
+def _public_run(course: Course, handin: Path) -> RunResult | None:
+    """The public score, as a courtesy: whatever goes wrong with it, the hand-in is packed all the same."""
+    from autograder.gpu_targets import default_cache
+    from autograder.session import Grader, Request, choose_device
+
+    try:
+        chosen, gpu = choose_device("auto")
+        require_machine(chosen)
+        with Grader(course, chosen, gpu, target_cache=default_cache()) as grader:
+            return grader.grade(Request(handin, course.exercises))
+    except AutograderError as error:
+        click.echo(f"Note: your files could not be graded here, and are packed without a score. {error}", err=True)
+        return None

@@ -1,0 +1,179 @@
+"""Would the kernels compile for the course's GPUs, without having one?  The trusted side of it.
+
+A child of a fork server that holds nothing but the triton wheel lowers the vetted kernels (`worker.lowering`), within
+limits on CPU time, wall time and memory.  What it found is kept by lifted source, launch and versions, so that the
+same source is never lowered twice on a machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder import __version__
+from autograder.pool import Pool
+from autograder.protocol import RAN, CheckJob, CheckReply, Job, Limits
+from autograder.result import TargetResult
+
+_LIMITS = Limits(cpu_seconds=30.0, wall_seconds=60.0)
+
+# Shared memory that a block may use, in bytes, by compute capability: CUDA C++ Programming Guide, "Technical
+# Specifications per Compute Capability", maximum amount of shared memory per thread block.
+SHARED_LIMITS: Mapping[str, int] = {
+    "sm_75": 64 * 1024,
+    "sm_80": 163 * 1024,
+    "sm_86": 99 * 1024,
+    "sm_89": 99 * 1024,
+    "sm_90": 227 * 1024,
+    "sm_100": 227 * 1024,
+    "sm_120": 99 * 1024,
+}
+KNOWN_AS = {"sm_75": "T4", "sm_80": "A100", "sm_90": "H100", "sm_100": "B200"}
+
+
+@dataclass(frozen=True, slots=True)
+class TargetVerdict:
+    """All targets of one exercise; ``outcome`` is that of the first that fails, or ``pass``."""
+
+    outcome: str
+    message: str
+    line: int | None
+    targets: tuple[TargetResult, ...]
+
+
+class TargetChecker:
+    """Checks kernels against ``targets``, the smallest first; remembers in ``cache``, if one is given."""
+
+    def __init__(self, pool: Pool, targets: Sequence[str], cache: Path | None, triton_version: str | None) -> None:
+        self._pool = pool
+        self._targets = tuple(sorted(targets, key=lambda name: int(name.removeprefix("sm_"))))
+        self._cache = cache
+        self._triton = triton_version
+        self._known: dict[str, TargetVerdict] = {}
+
+    def check(
+        self, job: Job, cases: Sequence[Mapping[str, Any]], true_float32: bool, full: bool = False
+    ) -> TargetVerdict:
+        """Lower ``job``'s kernels for the launches of ``cases`` (``{"case", "inputs": {name: [dtype, shape]}}``).
+
+        ``full`` goes down to machine code on every target and reports registers and spills.
+
+        Raises:
+            WorkerError: the fork server is gone.
+        """
+        key = self._key(job, cases, true_float32, full)
+        if key in self._known:
+            return self._known[key]
+        path = None if self._cache is None or full else self._cache / f"{key}.json"
+        if path is not None and (stored := _read(path)) is not None:
+            return stored
+        replies: dict[str, CheckReply] = {}
+
+        def carry_on(reply: CheckReply, following: CheckJob | None) -> bool:
+            replies[reply.id] = reply
+            return True
+
+        checks = tuple(
+            CheckJob(target, {"cases": list(cases), "every_variant": not number, "depth": _depth(number, full)}, {})
+            for number, target in enumerate(self._targets)
+        )
+        self._pool.run(
+            Job(
+                launch=job.launch,
+                file_name=job.file_name,
+                module=job.module,
+                functions=job.functions,
+                checks=checks,
+                substitutes=job.substitutes,
+                device="targets",
+                limits=_LIMITS,
+            ),
+            carry_on,
+        )
+        verdict = _verdict([_judge(replies[target], true_float32) for target in self._targets])
+        if all(item.outcome in ("pass", "fail", "compile-error") for item in verdict.targets):
+            self._known[key] = verdict
+            if path is not None:
+                _write(path, verdict)
+        return verdict
+
+    def _key(self, job: Job, cases: Sequence[Mapping[str, Any]], true_float32: bool, full: bool) -> str:
+        """A hash of all that the verdict depends on."""
+        launch = Path(job.launch).read_text(encoding="utf-8")
+        parts = [__version__, self._triton, self._targets, launch, job.module, sorted(job.substitutes.items())]
+        text = json.dumps([*parts, list(cases), true_float32, full], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def default_cache() -> Path:
+    """Where this user's verdicts are kept: ``$XDG_CACHE_HOME`` or ``~/.cache``."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "mini-flash-attention" / "targets"
+
+
+def _depth(number: int, full: bool) -> str:
+    if full:
+        return "cubin"
+    return "llir" if number == 0 else "ttgir"
+
+
+def _judge(reply: CheckReply, true_float32: bool) -> tuple[TargetResult, int | None]:
+    """What one target's reply means, and the line it points at."""
+    target = reply.id
+    name = f"{target} ({KNOWN_AS[target]})" if target in KNOWN_AS else target
+    message, _, original = reply.message.partition("\n")
+    if reply.outcome != RAN:
+        plain = f"Does not compile for {name}: {message}" if reply.outcome == "compile-error" else f"{name}: {message}"
+        return TargetResult(target, reply.outcome, None, plain, original), reply.line
+    measured = reply.measurements
+    shared = int(measured["shared"]) if "shared" in measured else None
+    extra = {key: int(measured[key]) for key in ("registers", "spills") if key in measured}
+    limit = SHARED_LIMITS.get(target)
+    if shared is not None and limit is not None and shared > limit:
+        text = f"Needs {shared} bytes of shared memory a block, and {name} has {limit}. Smaller tiles need less."
+        return TargetResult(target, "fail", shared, text, "", **extra), None
+    lines = sorted(int(key.partition(".")[2]) for key in measured if key.startswith("tf32_line."))
+    if true_float32 and lines:
+        text = (
+            f"tl.dot rounds its float32 tiles to TF32 on {name} and keeps about three digits: "
+            'add input_precision="ieee".'
+        )
+        if target != "sm_75":  # Turing has no TF32: there the same kernel is exact
+            return TargetResult(target, "fail", shared, text, "", **extra), lines[0] or None
+    return TargetResult(target, "pass", shared, "", "", **extra), None
+
+
+def _verdict(judged: Sequence[tuple[TargetResult, int | None]]) -> TargetVerdict:
+    targets = tuple(target for target, _ in judged)
+    for target, line in judged:
+        if target.outcome != "pass":
+            return TargetVerdict(target.outcome, target.message, line, targets)
+    return TargetVerdict("pass", "", None, targets)
+
+
+def _read(path: Path) -> TargetVerdict | None:
+    """A verdict from the cache, or None if it is not there or not whole."""
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        targets = tuple(TargetResult(**target) for target in stored["targets"])
+        return TargetVerdict(stored["outcome"], stored["message"], stored["line"], targets)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _write(path: Path, verdict: TargetVerdict) -> None:
+    """Keep a verdict; a cache that cannot be written to is no error."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            json.dump(asdict(verdict), stream)
+        Path(name).replace(path)
+    except OSError:
+        pass

@@ -1,0 +1,68 @@
+"""The page at the top of a student bundle."""
+
+from __future__ import annotations
+
+from autograder.catalogue import Course
+
+_TEXT = """# {title}
+
+Your copy of the course. It holds the exercises, the grader, and nothing that runs anywhere but on your machine.
+
+## Set up
+
+Linux, WSL2 on Windows, or Colab; Python 3.11, 3.12 or 3.13. No GPU is needed: without one, kernels run in Triton's
+interpreter. In this folder:
+
+    python3 -m venv .venv
+    source .venv/bin/activate
+    pip install wheels/{wheel}
+    grade doctor
+
+`grade doctor` looks at your machine and says what to do about anything that is missing. On Colab, unpack the bundle and
+run `!pip install wheels/{wheel}`, then put `!` before each command.
+
+## Work
+
+    grade list                  what there is; the first time, it also puts the stubs into assignments/
+    grade                       grade everything, with the story of the first open exercise
+    grade {first}{pad}grade one exercise
+    grade hint {first}{hint_pad}a nudge; --level 2 and --level 3 say more
+    grade reset {first}{reset_pad}back to the stub; your file is copied first
+
+What an exercise asks is in `course/exercises/lesson<N>/<exercise>/handout.md`. You write in these files:
+
+{stubs}
+
+## Hand in
+
+    grade submit
+
+makes a zip of your files in this folder and says what is in it. Hand that zip in.
+
+## A newer bundle
+
+Unpack it over this one. It holds no file in `assignments/`, so it cannot overwrite your work; stubs that you have not
+touched are brought up to date by the next `grade`. Then install its wheel, even if its number is the same:
+
+    pip install --force-reinstall --no-deps wheels/{wheel}
+{url}"""
+
+
+def student_readme(course: Course, wheel: str) -> str:
+    """The README of a bundle whose wheel has that file name."""
+    first = course.exercises[0].id
+    stubs = dict.fromkeys(f"    assignments/{exercise.stub}" for exercise in course.exercises)
+
+    def pad(length: int) -> str:
+        return " " * max(2, 28 - length - len(first))
+
+    return _TEXT.format(
+        title=course.title,
+        wheel=wheel,
+        first=first,
+        pad=pad(6),
+        hint_pad=pad(11),
+        reset_pad=pad(12),
+        stubs="\n".join(stubs),
+        url=f"\nThe newest bundle: {course.release_url}\n" if course.release_url else "",
+    )

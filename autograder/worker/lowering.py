@@ -1,0 +1,212 @@
+"""Lower vetted kernels for GPU targets, with the triton wheel alone: no GPU, no torch.
+
+The exercise's own launch file is run with a recorder in place of ``run``, so that what is lowered is what would be
+launched: the same kernels, argument types and constants.  A launch that differs from an earlier one in its run-time
+numbers only is the same variant and is lowered once.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import triton
+from triton._C.libtriton import ir
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource, make_backend
+
+# How far a variant is lowered: the front end's checks, the layouts of a target, its shared memory, machine code.
+DEPTHS = ("ttir", "ttgir", "llir", "cubin")
+
+_TENSOR = re.compile(r"tensor<((?:\d+x)+)")
+_DOT = re.compile(r"tt\.dot\b(?!_).*?inputPrecision\s*=\s*(\w+).*?:\s*tensor<[\dx]*f32")
+_LOCATION = re.compile(r"loc\((#loc\d+)\)\s*$")
+_TYPES = {
+    "float64": "fp64",
+    "float32": "fp32",
+    "float16": "fp16",
+    "bfloat16": "bf16",
+    "int64": "i64",
+    "int32": "i32",
+    "int16": "i16",
+    "int8": "i8",
+    "uint8": "u8",
+    "bool": "i1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A tensor as a launch sees it: shape and dtype, no data.  Contiguous."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+    def numel(self) -> int:
+        size = 1
+        for length in self.shape:
+            size *= length
+        return size
+
+    def stride(self, dimension: int) -> int:
+        size = 1
+        for length in self.shape[dimension % len(self.shape) + 1 :]:
+            size *= length
+        return size
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A kernel with its argument types, compile-time constants and options; ``key`` tells variants apart."""
+
+    kernel: Any
+    signature: Mapping[str, str]
+    constants: Mapping[str, Any]
+    options: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        constants = {name: getattr(value, "__name__", value) for name, value in self.constants.items()}
+        return (
+            f"{self.kernel.__name__}{sorted(self.signature.items())}{sorted(constants.items(), key=str)}{self.options}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """What is known of one variant on one target; ``shared`` is in bytes a block, None before the stage that knows.
+
+    ``largest`` is the number of elements of the largest tile, ``tf32_lines`` the lines in the student's file of float32
+    dots that the compiled code rounds to TF32 (0 where the line is unknown).
+    """
+
+    largest: int
+    tf32_lines: tuple[int, ...]
+    shared: int | None = None
+    registers: int | None = None
+    spills: int | None = None
+
+
+def record(launch: Any, student: Any, cases: Sequence[Mapping[str, Any]]) -> list[Variant]:
+    """The distinct variants that the launches of ``cases`` need.
+
+    Each case is ``{"case": {...}, "inputs": {name: [dtype, shape]}}``.
+    """
+    variants: dict[str, Variant] = {}
+
+    def run(kernel: Any, grid: Any, *args: Any, **meta: Any) -> None:
+        variant = _variant(kernel, args, meta)
+        variants.setdefault(variant.key, variant)
+
+    for entry in cases:
+        inputs = {name: Described(tuple(shape), dtype) for name, (dtype, shape) in entry["inputs"].items()}
+        outputs = {
+            name: Described(tuple(shape), dtype) for name, (shape, dtype) in launch.outputs(entry["case"]).items()
+        }
+        launch.launch(run, student, entry["case"], inputs, outputs)
+    return list(variants.values())
+
+
+def lower(variant: Variant, target: str, depth: str, file_name: str) -> Lowered:
+    """Lower one variant for a target such as ``sm_75``; raises what Triton raises."""
+    gpu = GPUTarget("cuda", int(target.removeprefix("sm_")), 32)
+    backend = make_backend(gpu)
+    names = variant.kernel.arg_names
+    attributes = {
+        (place,): [["tt.divisibility", 16]] for place, name in enumerate(names) if variant.signature[name][:1] == "*"
+    }
+    constants = {(names.index(name),): value for name, value in variant.constants.items()}
+    source = ASTSource(fn=variant.kernel, signature=dict(variant.signature), constexprs=constants, attrs=attributes)
+    options = backend.parse_options({**variant.options, **source.parse_options()})
+    context = ir.context()
+    ir.load_dialects(context)
+    backend.load_dialects(context)
+    module = source.make_ir(
+        gpu, options, backend.get_codegen_implementation(options), backend.get_module_map(), context
+    )
+    stages: dict[str, Any] = {}
+    backend.add_stages(stages, options, source.language)
+    metadata: dict[str, Any] = {"target": gpu, **options.__dict__}
+    text = ""
+    for stage in DEPTHS if depth != "cubin" else stages:
+        module = stages[stage](module, metadata)
+        if stage == "ttir":
+            text = str(module)
+        if stage == depth:
+            break
+    registers, spills = _resources(module) if depth == "cubin" else (None, None)
+    return Lowered(_largest(text), tuple(_tf32_lines(text, file_name)), metadata.get("shared"), registers, spills)
+
+
+def _variant(kernel: Any, args: tuple[Any, ...], meta: Mapping[str, Any]) -> Variant:
+    options = {name: value for name, value in meta.items() if name not in kernel.arg_names}
+    values = dict(zip(kernel.arg_names, args, strict=False)) | {
+        name: value for name, value in meta.items() if name in kernel.arg_names
+    }
+    signature: dict[str, str] = {}
+    constants: dict[str, Any] = {}
+    for parameter in kernel.params:
+        value = values.get(parameter.name, parameter.default)
+        if parameter.is_constexpr or (type(value) is int and value == 1):
+            signature[parameter.name] = "constexpr"
+            constants[parameter.name] = value
+        elif isinstance(value, Described):
+            signature[parameter.name] = "*" + _TYPES[value.dtype]
+        elif isinstance(value, bool):
+            signature[parameter.name] = "i1"
+        elif isinstance(value, int):
+            signature[parameter.name] = "i32" if -(2**31) <= value < 2**31 else "i64"
+        else:
+            signature[parameter.name] = "fp32"
+    return Variant(kernel, signature, constants, options)
+
+
+def _largest(ttir: str) -> int:
+    largest = 1
+    for match in _TENSOR.finditer(ttir):
+        size = 1
+        for length in match[1].rstrip("x").split("x"):
+            size *= int(length)
+        largest = max(largest, size)
+    return largest
+
+
+def _tf32_lines(ttir: str, file_name: str) -> Iterator[int]:
+    """Lines of the student's file whose float32 dot the compiler is told to round."""
+    locations = dict(re.findall(r"^(#loc\d+) = loc\((.*)\)$", ttir, re.MULTILINE))
+    for row in ttir.splitlines():
+        match = _DOT.search(row)
+        if match is None or match[1].lower() == "ieee":
+            continue
+        place = _LOCATION.search(row)
+        yield _line(place[1] if place else "", locations, file_name)
+
+
+def _line(location: str, locations: Mapping[str, str], file_name: str, depth: int = 0) -> int:
+    """The line of the student's file behind a location, through call sites and names; 0 if it is in another file."""
+    text = locations.get(location, location)
+    if match := re.search(rf'/{re.escape(file_name)}":(\d+)', text):
+        return int(match[1])
+    if depth < 10:
+        for inner in re.findall(r"#loc\d+", text):
+            if line := _line(inner, locations, file_name, depth + 1):
+                return line
+    return 0
+
+
+def _resources(cubin: bytes) -> tuple[int | None, int | None]:
+    """Registers a thread and bytes of stack (spills) a thread, as cuobjdump reads them from machine code."""
+    tool = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "cuobjdump"
+    if not tool.exists():
+        return None, None
+    with tempfile.NamedTemporaryFile(suffix=".cubin", dir=".") as stream:
+        stream.write(cubin)
+        stream.flush()
+        printed = subprocess.run([tool, "-res-usage", stream.name], capture_output=True, text=True, check=False).stdout
+    registers, stack = re.search(r"REG:(\d+)", printed), re.search(r"STACK:(\d+)", printed)
+    return (int(registers[1]) if registers else None, int(stack[1]) if stack else None)

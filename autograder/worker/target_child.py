@@ -1,0 +1,74 @@
+"""What a forked child does for a lowering job: one reply a GPU target, without a GPU and without torch.
+
+On the first target, the smallest, every variant is lowered as far as the front end's checks, and the one with the
+largest tile further, until its shared memory is known.  On the others that one is lowered to the target's layouts.
+"""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.protocol import RAN, CheckReply, decode_job, encode_reply, read_frame
+from autograder.worker.failures import explain
+from autograder.worker.loader import load_kernels, load_launch, student_file
+from autograder.worker.lowering import Lowered, Variant, lower, record
+from autograder.worker.process import apply_limits, silence
+
+_MAX_REQUEST = 64 * 1024**2
+
+
+@dataclass(slots=True)
+class _Progress:
+    """The variants of a job, and the one that the later targets look at."""
+
+    variants: list[Variant]
+    chosen: Variant | None = None
+
+
+def serve_targets(connection: socket.socket) -> None:
+    """Read the job from ``connection``; each of its checks is a target, and each is answered there."""
+    with connection, connection.makefile("rb") as stream:
+        frame = read_frame(stream.read, _MAX_REQUEST)
+        assert frame is not None
+        job, folder_name = decode_job(*frame)
+        folder = Path(folder_name)
+        silence(folder)
+        apply_limits(job.limits, job.device)
+        progress: _Progress | None = None
+        for check in job.checks:
+            try:
+                if progress is None:
+                    student = load_kernels(job, folder)
+                    progress = _Progress(record(load_launch(Path(job.launch)), student, check.case["cases"]))
+                lowered = _lower(progress, check.id, check.case, job.file_name)
+                reply = CheckReply(check.id, RAN, measurements=_measurements(lowered))
+            except Exception as error:  # noqa: BLE001 - whatever the compiler raises
+                failure = explain(error, student_file(job, folder), job.module)
+                message = f"{failure.message}\n{failure.original}" if failure.original else failure.message
+                reply = CheckReply(check.id, failure.outcome, message, failure.line)
+            connection.sendall(encode_reply(reply))
+
+
+def _lower(progress: _Progress, target: str, case: Any, file_name: str) -> Lowered:
+    if case["every_variant"]:
+        largest = 0
+        for variant in progress.variants:
+            progress.chosen = variant  # should this one fail, the later targets try it too
+            lowered = lower(variant, target, "ttir", file_name)
+            if lowered.largest > largest:
+                largest, candidate = lowered.largest, variant
+        progress.chosen = candidate
+    return lower(progress.chosen or progress.variants[0], target, case["depth"], file_name)
+
+
+def _measurements(lowered: Lowered) -> dict[str, float]:
+    measured = {"largest_tile": float(lowered.largest)}
+    for name, value in (("shared", lowered.shared), ("registers", lowered.registers), ("spills", lowered.spills)):
+        if value is not None:
+            measured[name] = float(value)
+    for line in lowered.tf32_lines:
+        measured[f"tf32_line.{line}"] = 1.0
+    return measured

@@ -1,0 +1,65 @@
+"""Solution markers: what is cut, what stands in its place, and which mistakes with them are named."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from autograder.errors import CourseError
+from autograder.release.markers import find_regions, make_stub
+
+SOLUTION = '''def f(x):
+    """Doc."""
+    ### BEGIN SOLUTION
+    #: # TODO: add one.
+    #:
+    #:   indented text
+    y = x + 1  # the answer
+    # a hidden remark
+    ### END SOLUTION
+    return y
+'''
+
+
+def test_a_region_is_replaced_by_its_stub_lines() -> None:
+    assert make_stub(SOLUTION, "f.py") == (
+        'def f(x):\n    """Doc."""\n    # TODO: add one.\n\n      indented text\n    return y\n'
+    )
+
+
+def test_what_lies_outside_the_regions_stays_as_it_is() -> None:
+    text = "# a\n\n\tx = '### BEGIN SOLUTION'\n#: not in a region\n"
+    assert make_stub(text, "f.py") == text
+
+
+def test_regions_know_their_lines_and_what_is_hidden() -> None:
+    (region,) = find_regions(SOLUTION, "f.py")
+    assert (region.first, region.last) == (3, 9)
+    assert region.hidden == ("    y = x + 1  # the answer", "    # a hidden remark")
+
+
+def test_a_file_may_have_many_regions_and_none() -> None:
+    assert len(find_regions(SOLUTION * 3, "f.py")) == 3
+    assert find_regions("x = 1\n", "f.py") == ()
+
+
+def test_a_stub_parses_where_its_solution_does() -> None:
+    ast.parse(make_stub(SOLUTION, "f.py"))
+
+
+BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"{BEGIN}\n#: # TODO\n", "line 1: this region never ends"),
+        (f"x\n{END}\n", "line 2: a region ends that never began"),
+        (f"{BEGIN}\n{BEGIN}\n{END}\n", "line 2: a region begins inside the one of line 1"),
+        (f"a\n{BEGIN}\nx = 1\n{END}\n", "line 2: the region has no '#: # TODO' line"),
+    ],
+)
+def test_markers_that_do_not_pair_up_are_named_with_their_line(text: str, message: str) -> None:
+    with pytest.raises(CourseError, match=message):
+        make_stub(text, "f.py")

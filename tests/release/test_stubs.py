@@ -1,0 +1,61 @@
+"""``assignments/`` is what the solutions make, and pristine stubs come from where they should."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from autograder.catalogue import Course
+from autograder.errors import CourseError
+from autograder.release.markers import BEGIN, END, find_regions
+from autograder.release.stubs import PRISTINE, generate_stubs, pristine_stubs, stub_files
+from tests.release.making import ROOT, make_course
+
+
+def test_making_assignments_anew_changes_nothing(course: Course) -> None:
+    for stub, text in generate_stubs(course).items():
+        assert (ROOT / "assignments" / stub).read_text(encoding="utf-8") == text, f"run `make stubs` for {stub}"
+
+
+def test_assignments_hold_the_stubs_and_nothing_else(course: Course) -> None:
+    files = {path.relative_to(ROOT / "assignments").as_posix() for path in (ROOT / "assignments").rglob("*.py")}
+    assert files == set(stub_files(course))
+
+
+def test_every_exercise_has_its_functions_in_its_stub(course: Course) -> None:
+    stubs = generate_stubs(course)
+    for exercise in course.exercises:
+        nodes = {n.name: n for n in ast.parse(stubs[exercise.stub]).body if isinstance(n, ast.FunctionDef)}
+        for function in exercise.functions:
+            assert [argument.arg for argument in nodes[function.name].args.args] == list(function.parameters)
+
+
+def test_stubs_hold_no_marker_and_no_hidden_line(course: Course) -> None:
+    for stub, text in generate_stubs(course).items():
+        assert BEGIN not in text
+        assert END not in text
+        solution = (ROOT / "solutions" / stub).read_text(encoding="utf-8")
+        hidden = {line for region in find_regions(solution, stub) for line in region.hidden if line.strip()}
+        assert not hidden & set(text.split("\n"))
+
+
+def test_pristine_copies_are_taken_before_solutions(tmp_path: Path) -> None:
+    course = make_course(tmp_path)
+    assert pristine_stubs(course) == generate_stubs(course)
+    for stub in stub_files(course):
+        path = tmp_path / PRISTINE / stub
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("# copy\n")
+    assert set(pristine_stubs(course).values()) == {"# copy\n"}
+    path.unlink()
+    with pytest.raises(CourseError, match="Unpack the course bundle again"):
+        pristine_stubs(course)
+
+
+def test_a_missing_solution_is_a_plain_sentence(tmp_path: Path) -> None:
+    course = make_course(tmp_path)
+    (tmp_path / "solutions" / "lesson7" / "flash_attention.py").unlink()
+    with pytest.raises(CourseError, match=r"flash_attention\.py cannot be read"):
+        generate_stubs(course)

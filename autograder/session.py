@@ -98,11 +98,10 @@ class Grader:
         self.course = course
         self.device = device
         self._targets = targets
-        self._target_cache = target_cache
         self._target_pool: Pool | None = None
-        self._checker: TargetChecker | None = None
         self._described: dict[str, Sequence[Mapping[str, object]]] = {}
         self._lock = threading.Lock()
+        self._checker = TargetChecker(self._targets_pool, course.gpu_targets, target_cache, _version("triton"))
         self._memo: dict[tuple[object, ...], Mapping[str, Verdict]] = {}
         self._gpu = gpu
         self._jobs = jobs or (os.cpu_count() or 1)
@@ -157,7 +156,7 @@ class Grader:
                 job = self._job(plan, (), request)
                 yield (
                     plan.exercise,
-                    self._target_checker().check(job, launches, plan.exercise.true_float32, full=True),
+                    self._checker.check(job, launches, plan.exercise.true_float32, full=True),
                 )
 
     def _job(self, plan: Plan, failed: Sequence[str], request: Request) -> Job:
@@ -227,18 +226,15 @@ class Grader:
         if self._targets == "if-passed" and not passed:
             return TargetVerdict("skipped", "Not run: another check failed.", None, ())
         try:
-            return self._target_checker().check(job, self._launches(plan.exercise), plan.exercise.true_float32)
+            return self._checker.check(job, self._launches(plan.exercise), plan.exercise.true_float32)
         except WorkerError as error:
             return TargetVerdict("skipped", f"GPU targets could not be tried on this machine: {error}", None, ())
 
-    def _target_checker(self) -> TargetChecker:
+    def _targets_pool(self) -> Pool:
         with self._lock:
-            if self._checker is None:
+            if self._target_pool is None:
                 self._target_pool = Pool("targets")
-                self._checker = TargetChecker(
-                    self._target_pool, self.course.gpu_targets, self._target_cache, _version("triton")
-                )
-            return self._checker
+            return self._target_pool
 
     def _launches(self, exercise: Exercise) -> Sequence[Mapping[str, object]]:
         """The launches of an exercise's public checks, on whatever device: cases, with their inputs described."""

@@ -11,7 +11,7 @@ import ast
 import base64
 import contextlib
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,22 @@ class HiddenCase:
     values: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Keys of single statements, and the weight above which no statement can be among them."""
+
+    keys: frozenset[str]
+    limit: int
+
+    @classmethod
+    def of(cls, nodes: Sequence[ast.stmt]) -> Known:
+        # ``x = x + y`` weighs two more than ``x += y``, and has the same key.
+        return cls(frozenset(key([node]) for node in nodes), max(weight(node) for node in nodes) + 2)
+
+    def __or__(self, other: Known) -> Known:
+        return Known(self.keys | other.keys, max(self.limit, other.limit))
+
+
 @dataclass(slots=True)
 class Hidden:
     """All that is looked for, ready to be compared; each key or text maps to the words that name it."""
@@ -59,7 +75,7 @@ class Hidden:
     regions: list[Region] = field(default_factory=list)
     expressions: dict[str, str] = field(default_factory=dict)
     windows: dict[str, str] = field(default_factory=dict)
-    statements: set[str] = field(default_factory=set)  # the keys of single statements, whatever they weigh
+    statements: Known = field(default_factory=lambda: Known(frozenset(), 0))  # single ones, whatever they weigh
     expression_weights: set[int] = field(default_factory=set)
     texts: dict[str, str] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
@@ -103,14 +119,13 @@ def squash(text: str) -> str:
     return re.sub(r"\s+", "", text).replace("'", '"')
 
 
-def statement_keys(nodes: Sequence[ast.stmt], known: Collection[str]) -> list[str | None]:
+def statement_keys(nodes: Sequence[ast.stmt], known: Known) -> list[str | None]:
     """The key of each statement if it is among the ``known`` ones, else None."""
-    limit = max((item.count("(") + item.count("n") for item in known), default=0)  # no fewer than its nodes
-    keys = [key([node]) if within(node, limit) else None for node in nodes]
-    return [item if item in known else None for item in keys]
+    keys = [key([node]) if within(node, known.limit) else None for node in nodes]
+    return [item if item in known.keys else None for item in keys]
 
 
-def windows_of(nodes: Sequence[ast.stmt], known: Collection[str]) -> Iterator[tuple[int, int, str]]:
+def windows_of(nodes: Sequence[ast.stmt], known: Known) -> Iterator[tuple[int, int, str]]:
     """(start, length, key) of every run of consecutive statements each of which is among the ``known`` ones."""
     keys = statement_keys(nodes, known)
     for start in range(len(nodes)):
@@ -153,11 +168,11 @@ class _Public:
             if isinstance(node, ast.expr)
         }
 
-    def windows(self, known: Collection[str]) -> set[str]:
+    def windows(self, known: Known) -> set[str]:
         """The windows of all that is shown, as far as they consist of ``known`` statements."""
         return {item for nodes in self._lists for _, _, item in windows_of(nodes, known)}
 
-    def granted(self, known: Collection[str]) -> set[str]:
+    def granted(self, known: Known) -> set[str]:
         """The windows that the instructor allows by name, however much of a region they are."""
         return {item for nodes in self._granted_lists for _, _, item in windows_of(nodes, known)}
 
@@ -180,10 +195,11 @@ def _add_region(hidden: Hidden, where: str, code: str, public: _Public) -> None:
     if body:
         keys = tuple(key([node]) for node in body)
         hidden.regions.append(Region(where, keys, tuple(weight(node) for node in body)))
-        hidden.statements.update(keys)
-        shown, granted = public.windows(keys), public.granted(keys)
+        known = Known.of(body)
+        hidden.statements |= known
+        shown, granted = public.windows(known), public.granted(known)
         total = sum(weight(node) for node in body)
-        for start, length, item in windows_of(body, keys):
+        for start, length, item in windows_of(body, known):
             size = sum(weight(node) for node in body[start : start + length])
             # Half a region or more is never public, wherever it stands: a harness may quote a line, not a solution.
             large = 2 * size >= total

@@ -37,11 +37,13 @@ def weight(node: ast.AST) -> int:
 
 
 def weights(node: ast.AST) -> dict[ast.expr, int]:
-    """The weight of every expression in a tree, each node looked at once."""
+    """The weight of every expression in a tree, but for those in statements within it."""
     found: dict[ast.expr, int] = {}
 
     def visit(part: ast.AST) -> int:
-        size = int(not isinstance(part, _UNCOUNTED)) + sum(visit(child) for child in ast.iter_child_nodes(part))
+        size = int(not isinstance(part, _UNCOUNTED)) + sum(
+            visit(child) for child in ast.iter_child_nodes(part) if not isinstance(child, ast.stmt)
+        )
         if isinstance(part, ast.expr):
             found[part] = size
         return size

@@ -106,7 +106,7 @@ def _syntax(hidden: Hidden, piece: Piece, lines: list[Line]) -> Iterator[Leak]:
         if item in hidden.windows:
             yield Leak(piece.locate(lines[start].number), f"hidden statements of {hidden.windows[item]}")
     for line in lines:
-        for part, size in weights(line.node).items():
+        for part, size in weights(line.node).items():  # statements within it come in lists of their own
             where = hidden.expressions.get(key([part])) if size in hidden.expression_weights else None
             if where is not None:
                 number = line.number + part.lineno - line.node.lineno

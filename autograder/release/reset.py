@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import shutil
 import time
 from pathlib import Path
@@ -34,10 +35,16 @@ def reset_exercise(course: Course, exercise: Exercise, path: Path) -> Path | Non
         ) from error
     names = [function.name for function in exercise.functions]
     updated = _replace(text, pristine, names, path)
-    copy = path.with_name(f"{path.name}.bak-{time.strftime('%Y%m%d-%H%M%S')}")
+    copy = _free_name(path.with_name(f"{path.name}.bak-{time.strftime('%Y%m%d-%H%M%S')}"))
     shutil.copy2(path, copy)
     path.write_text(updated, encoding="utf-8")
     return copy
+
+
+def _free_name(path: Path) -> Path:
+    """``path``, or with a number behind it if there is such a file: no copy replaces another."""
+    numbered = (path.with_name(f"{path.name}-{number}") for number in itertools.count(2))
+    return next(place for place in itertools.chain([path], numbered) if not place.exists())
 
 
 def _replace(text: str, pristine: str, names: list[str], path: Path) -> str:

@@ -115,7 +115,7 @@ def _pack(item: Item, prefix: str, files: dict[str, bytes], notes: Notes) -> Non
         return
     try:
         with item.open() as stream:
-            files["/".join((prefix + "/".join((*item.folders, item.name))).split("/"))] = stream.read()
+            files[prefix + "/".join((*item.folders, item.name))] = stream.read()
     except Refused as refused:
         notes.add(f"{item.shown} {refused.reason}.")
     except OSError as error:

@@ -48,7 +48,7 @@ def explain(error: BaseException, student_file: Path, module: str) -> Failure:
     if line is None:
         message += " No line of yours shows it: the harness noticed when it used what your function returned."
     original = str(getattr(root, "error_message", None) or root).strip()
-    return Failure("compile-error", message, line, original="" if original in message else original)
+    return Failure("compile-error", message, line, original=original)
 
 
 def _describe(error: BaseException) -> str:

@@ -45,6 +45,15 @@ _COMPLAINTS: tuple[tuple[str, str], ...] = (
         r"[Mm]ismatched type for (\w+) between (?:then|if) block \((.+?)\) and else block \((.+?)\)",
         "{0} has another type after the `if` than after the `else`: {1} against {2}.",
     ),
+    (
+        r"^NameError\('(\w+) is not defined'\)$",
+        "{0} may have no value here. On a GPU a variable that is set within an `if` does not exist after it: "
+        "give it a value before.",
+    ),
+    (
+        r"used as tl\.static_range (\w+) value is not a constexpr",
+        "tl.static_range is unrolled while compiling and takes compile-time constants only; use range here.",
+    ),
     (r"not enough values to unpack \(expected (\d+), got (\d+)\)", "{1} values come back where {0} are expected."),
     (r"too many values to unpack \(expected (\d+).*", "More values come back than the {0} that are expected."),
     (

@@ -1,4 +1,4 @@
-"""A course with solutions and a secret in a folder of its own, a stand-in for the wheel, and disguises of a solution."""
+"""A course with solutions and a secret in a folder of its own, a stand-in for the wheel, and disguises of solutions."""
 
 from __future__ import annotations
 
@@ -37,10 +37,12 @@ def make_zip(files: dict[str, bytes | str]) -> bytes:
     return stream.getvalue()
 
 
-def make_wheel(extra: dict[str, bytes | str] | None = None, version: str = __version__) -> bytes:
+def make_wheel(
+    extra: dict[str, bytes | str] | None = None, version: str = __version__, sources: str = "autograder/**/*.py"
+) -> bytes:
     """A wheel with the package's own sources, as the build makes it, but without building."""
     files: dict[str, bytes | str] = {
-        path.relative_to(ROOT).as_posix(): path.read_bytes() for path in sorted((ROOT / "autograder").rglob("*.py"))
+        path.relative_to(ROOT).as_posix(): path.read_bytes() for path in sorted(ROOT.glob(sources))
     }
     files[f"mini_flash_attention_kit-{version}.dist-info/METADATA"] = f"Metadata-Version: 2.4\nVersion: {version}\n"
     return make_zip({**files, **(extra or {})})

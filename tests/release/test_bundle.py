@@ -18,7 +18,7 @@ from autograder.release._wheel import build_wheel
 from autograder.release.leaks import refuse_leaks
 from autograder.release.reset import reset_exercise
 from autograder.release.stubs import create_missing_stubs, generate_stubs
-from tests.release.making import ROOT, WHEEL, make_course, make_notebook, make_wheel, regions
+from .making import ROOT, WHEEL, make_course, make_notebook, make_wheel, regions
 
 
 @pytest.fixture
@@ -28,8 +28,9 @@ def instructor(tmp_path: Path) -> Course:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel with next to nothing in it, so that looking through it takes no time."""
     path = tmp_path_factory.mktemp("wheel") / WHEEL
-    path.write_bytes(make_wheel())
+    path.write_bytes(make_wheel(sources="autograder/__init__.py"))
     return path
 
 
@@ -146,7 +147,8 @@ def test_a_wheel_of_another_version_or_kind_is_not_taken(instructor: Course, tmp
 
 def test_a_wheel_with_a_solution_in_it_is_a_leak(instructor: Course, tmp_path: Path) -> None:
     path = tmp_path / WHEEL
-    path.write_bytes(make_wheel({"autograder/answers.py": regions("lesson7/flash_attention.py")[0]}))
+    answers = regions("lesson7/flash_attention.py")[0]
+    path.write_bytes(make_wheel({"autograder/answers.py": answers}, sources="autograder/__init__.py"))
     with pytest.raises(LeakError, match=r"autograder/answers\.py"):
         bundle.make_bundle(instructor, path)
 
@@ -195,9 +197,7 @@ def test_a_newer_bundle_never_touches_started_work_and_renews_untouched_stubs(
     assert untouched.read_text().endswith("# newer\n")
 
 
-def test_a_file_that_the_student_put_there_is_never_replaced(
-    instructor: Course, wheel: Path, tmp_path: Path
-) -> None:
+def test_a_file_that_the_student_put_there_is_never_replaced(instructor: Course, wheel: Path, tmp_path: Path) -> None:
     student = unpack(bundle.make_bundle(instructor, wheel).data, tmp_path / "student")
     own = student.root / "assignments" / "lesson7" / "flash_attention.py"
     own.write_text("# my own\n")

@@ -14,7 +14,7 @@ from autograder.errors import LeakError
 from autograder.release import _hidden
 from autograder.release._hidden import Hidden
 from autograder.release.leaks import find_leaks, refuse_leaks
-from tests.release.making import (
+from .making import (
     DISGUISES,
     ROOT,
     SECRET,
@@ -69,14 +69,17 @@ CARRIERS = {
     "harness": (f"{EXERCISE}/launch.py", lambda code: f"{real(f'{EXERCISE}/launch.py')}\n\n{code}\n"),
     "companion": ("course/companions/lesson7.py", lambda code: f"def f():\n    '''Doc.'''\n\n{code}\n"),
     "docstring": ("course/companions/lesson7.py", lambda code: f'"""Words.\n\n{code}\n"""\n'),
-    "stub": ("assignments/lesson7/flash_attention.py", lambda code: real("assignments/lesson7/flash_attention.py") + code),
+    "stub": (
+        "assignments/lesson7/flash_attention.py",
+        lambda code: real("assignments/lesson7/flash_attention.py") + code,
+    ),
     "pristine copy": (
         "course/pristine/lesson7/flash_attention.py",
         lambda code: real("assignments/lesson7/flash_attention.py") + code,
     ),
     "notebook cell": ("course/notebooks/lesson7.ipynb", lambda code: make_notebook(f"%%time\n{code}")),
     "notebook output": ("course/notebooks/lesson7.ipynb", lambda code: make_notebook("1", f"Traceback:\n{code}\n")),
-    "wheel": ("wheels/kit.whl", lambda code: make_wheel({"autograder/more.py": code})),
+    "wheel": ("wheels/kit.whl", lambda code: make_wheel({"autograder/more.py": code}, sources="autograder/re*.py")),
     "nested zip": ("course/lessons/more.zip", lambda code: make_zip({"in.zip": make_zip({"notes.txt": code})})),
     "json": ("course/playground/state.json", lambda code: json.dumps({"a": [{"text": code}]})),
     "javascript": ("course/playground/play.js", lambda code: f"export const text = {json.dumps(code)};\n"),

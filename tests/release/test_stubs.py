@@ -11,7 +11,7 @@ from autograder.catalogue import Course
 from autograder.errors import CourseError
 from autograder.release.markers import BEGIN, END, find_regions
 from autograder.release.stubs import PRISTINE, generate_stubs, pristine_stubs, stub_files
-from tests.release.making import ROOT, make_course
+from .making import ROOT, make_course
 
 
 def test_making_assignments_anew_changes_nothing(course: Course) -> None:

@@ -1,0 +1,171 @@
+"""Without a GPU: what a GPU would refuse, round or not fit loses the target check, in plain words; and once is enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder.catalogue import Course
+from autograder.plan import Reference
+from autograder.pool import Pool
+from autograder.result import CheckResult, ExerciseResult
+from autograder.session import Grader, Request
+
+ROOT = Path(__file__).parents[2]
+ONE_SHOT, FLASH = "lesson7/one_shot_attention.py", "lesson7/flash_attention.py"
+
+
+def solution(stub: str) -> str:
+    return (ROOT / "solutions" / stub).read_text(encoding="utf-8")
+
+
+Run = Callable[[str, str], ExerciseResult]
+
+
+@pytest.fixture
+def run(course: Course, cpu_grader: Grader, tmp_path: Path) -> Run:
+    """Grade one exercise of the solutions with some text added to their file."""
+
+    def run(exercise_id: str, text: str) -> ExerciseResult:
+        exercise = course.exercise(exercise_id)
+        for stub in (ONE_SHOT, FLASH):
+            (tmp_path / stub).parent.mkdir(exist_ok=True)
+            (tmp_path / stub).write_text(solution(stub) + (f"\n\n{text}\n" if stub == exercise.stub else ""))
+        reference = Reference.load(course, None)
+        return cpu_grader.grade(Request(tmp_path, (exercise,), reference=reference)).exercises[0]
+
+    return run
+
+
+def target_check(exercise: ExerciseResult) -> CheckResult:
+    return next(check for check in exercise.checks if check.tier == "target")
+
+
+def test_solutions_compile_for_every_target(run: Run) -> None:
+    for exercise_id in ("kernel_loads", "one_shot_attention", "flash_attention"):
+        result = run(exercise_id, "")
+        assert result.outcome == "pass"
+        assert [target.target for target in result.gpu_targets] == ["sm_75", "sm_80", "sm_90", "sm_100"]
+        assert {target.outcome for target in result.gpu_targets} == {"pass"}
+        assert result.gpu_targets[0].shared is not None
+
+
+UPDATE = """@triton.jit
+def online_softmax_update(m_i, l_i, acc, s, v):
+{body}
+    return m_i, l_i, acc
+"""
+GOOD = """    m_new = tl.maximum(m_i, tl.max(s, 1))
+    m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)
+    alpha = tl.exp(m_i - m_safe)
+    p = tl.exp(s - m_safe[:, None])
+    l_i = l_i * alpha + tl.sum(p, 1)
+    acc = acc * alpha[:, None] + tl.dot(p, v, input_precision="ieee")
+    m_i = m_new
+"""
+
+
+def test_tf32_is_seen_in_the_compiled_code_and_costs_only_the_target_weight(run: Run) -> None:
+    text = UPDATE.format(body=GOOD.replace(', input_precision="ieee"', ""))
+    result = run("online_softmax_update", text)
+    assert result.outcome == "partial"
+    assert [check.id for check in result.checks if check.outcome == "fail"] == ["gpu_targets"]
+    check = target_check(result)
+    line = (solution(FLASH) + "\n\n" + text).split("\n").index("    acc = acc * alpha[:, None] + tl.dot(p, v)") + 1
+    assert check.message.startswith(f"Line {line}: tl.dot rounds its float32 tiles to TF32 on sm_80 (A100)")
+    assert {target.target: target.outcome for target in result.gpu_targets} == {
+        "sm_75": "pass",  # a T4 has no TF32
+        "sm_80": "fail",
+        "sm_90": "fail",
+        "sm_100": "fail",
+    }
+
+
+# What the interpreter runs and no GPU takes: (added or changed lines, words of the message).
+REFUSED = {
+    "a loop-carried variable changes its dtype": (
+        GOOD + "    n = 0\n    for i in range(0, tl.sum(tl.where(m_i == 0.0, 1, 1), 0)):\n        n = n + 0.5\n",
+        "n changes its type within the loop",
+    ),
+    "a variable is defined only within a run-time if": (
+        GOOD + "    if tl.sum(l_i, 0) > 0.0:\n        extra = l_i * 0.0\n    l_i = l_i + extra\n",
+        "extra may have no value here",
+    ),
+    "a range over run-time values is static": (
+        GOOD
+        + "    for i in tl.static_range(tl.sum(tl.where(m_i == 0.0, 1, 1), 0) * 0 + 2):\n        l_i = l_i + 0.0\n",
+        "tl.static_range is unrolled while compiling",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(REFUSED))
+def test_what_only_the_interpreter_takes_loses_the_target_weight(run: Run, name: str) -> None:
+    body, words = REFUSED[name]
+    result = run("online_softmax_update", UPDATE.format(body=body))
+    check = target_check(result)
+    assert result.outcome == "partial", result.checks
+    assert check.outcome == "compile-error"
+    assert check.message.startswith("Line ")
+    assert "Does not compile for sm_75 (T4)" in check.message
+    assert words in check.message
+    assert result.gpu_targets[0].original
+
+
+def test_too_much_shared_memory_is_named_with_the_number(run: Run) -> None:
+    text = UPDATE.format(
+        body=GOOD
+        + "    x = tl.arange(0, 16)[:, None] * tl.sum(l_i, 0) + tl.arange(0, 2048)[None, :]\n"
+        + '    big = tl.dot(tl.exp(-x), tl.trans(tl.exp(-x)), input_precision="ieee")\n'
+        + "    l_i = l_i + tl.sum(tl.sum(big, 1), 0) * 0.0\n"
+    )
+    result = run("online_softmax_update", text)
+    check = target_check(result)
+    assert check.outcome == "fail", check
+    shared = result.gpu_targets[0].shared
+    assert shared is not None
+    assert shared > 65536
+    assert f"Needs {shared} bytes of shared memory a block, and sm_75 (T4) has 65536." in check.message
+
+
+@pytest.mark.parametrize("body", ["    for i in tl.static_range(5000):\n        l_i = l_i + 1.0\n"])
+def test_a_kernel_that_keeps_the_compiler_busy_is_a_timeout(
+    run: Run, monkeypatch: pytest.MonkeyPatch, body: str
+) -> None:
+    from autograder import gpu_targets
+    from autograder.protocol import Limits
+
+    monkeypatch.setattr(gpu_targets, "_LIMITS", Limits(cpu_seconds=1, wall_seconds=20))
+    result = run("online_softmax_update", UPDATE.format(body=GOOD + body))
+    assert target_check(result).outcome == "timeout"
+
+
+def test_a_second_run_lowers_nothing(course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[str] = []
+    start = Pool.__init__
+
+    def counting(self: Pool, device: str) -> None:
+        started.append(device)
+        start(self, device)
+
+    monkeypatch.setattr(Pool, "__init__", counting)
+    request = Request(ROOT / "solutions", (course.exercise("score_mask"),))
+    for expected in (["cpu", "targets"], ["cpu"]):
+        started.clear()
+        with Grader(course, "cpu", target_cache=tmp_path / "cache") as grader:
+            assert grader.grade(request).exercises[0].outcome == "pass"
+        assert started == expected
+    (kept,) = (tmp_path / "cache").iterdir()
+    kept.write_text("{ not json")
+    with Grader(course, "cpu", target_cache=tmp_path / "cache") as grader:
+        assert grader.grade(request).exercises[0].outcome == "pass"
+
+
+def test_targets_that_were_not_tried_count_in_neither_points_nor_outcome(course: Course) -> None:
+    with Grader(course, "cpu", targets="off") as grader:
+        result = grader.grade(Request(ROOT / "solutions", (course.exercise("score_mask"),))).exercises[0]
+    assert result.outcome == "pass"
+    assert target_check(result).outcome == "skipped"
+    assert result.score == result.points

@@ -1,10 +1,11 @@
 # Two commands for a fresh machine: `make grade` and `make test`.  Both set up .venv first.
 .DEFAULT_GOAL := help
-.PHONY: help setup grade test check selfcheck stubs bench clean
+.PHONY: help setup grade test test-colab check selfcheck stubs bench clean
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+COLAB := .venv-colab
 STAMP := $(VENV)/.installed
 
 help: ## this list
@@ -25,6 +26,14 @@ grade: setup ## grade the stubs, the solutions and one wrong kernel on whatever 
 test: setup ## run the tests (those that need a GPU are skipped without one)
 	$(BIN)/python -m pytest
 
+test-colab: $(COLAB)/.installed ## run the tests with Colab's versions, in an environment of their own
+	$(COLAB)/bin/python -m pytest
+
+$(COLAB)/.installed: pyproject.toml constraints-colab.txt
+	$(PYTHON) -m venv $(COLAB)
+	$(COLAB)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-colab.txt -e '.[dev]'
+	@touch $@
+
 selfcheck: setup ## all proofs that the grader is real: solutions, stubs, mistakes, mutants
 	$(BIN)/course selfcheck
 
@@ -42,4 +51,4 @@ bench: setup ## what is timed, against what; prints ratios
 	$(BIN)/python benchmarks/run.py
 
 clean: ## remove .venv and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
+	rm -rf $(VENV) $(COLAB) .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from autograder.catalogue import TIERS, Check, Course, Exercise, load_hidden
@@ -37,7 +38,7 @@ class Reference:
     def function(self, exercise: Exercise, name: str) -> str:
         """The lifted source of one function of the solution."""
         path = self.folder / exercise.stub
-        lifted = lift(path.read_text(encoding="utf-8"), _wanted([exercise]), extra_tl=exercise.allow_tl)
+        lifted = lift_for((exercise,), path.read_text(encoding="utf-8"))
         if problem := lifted.problem_of([name]):
             raise CourseError(f"{path}: {problem.message}")
         return lifted.module([name])
@@ -104,14 +105,13 @@ def plan_exercises(
     """
     stubs = _Stubs(course)
     handin = _read(course, path, stubs)
-    lifted: dict[str, LiftedFile] = {}
     plans: dict[str, Plan] = {}
     todo = [exercise.id for exercise in exercises]
     while todo:
         exercise = course.exercise(todo.pop())
         if exercise.id in plans:
             continue
-        plan = _plan(course, exercise, handin, lifted, stubs, reference)
+        plan = _plan(course, exercise, handin, stubs, reference)
         plans[exercise.id] = plan
         todo.extend(plan.builds_on)
     ordered = tuple(plans[exercise.id] for exercise in course.exercises if exercise.id in plans)
@@ -124,7 +124,7 @@ class _Stubs:
     def __init__(self, course: Course) -> None:
         self._course = course
         self._texts = pristine_stubs(course)
-        self._lifted = {stub: lift(text, _wanted(_owners(course, stub))) for stub, text in self._texts.items()}
+        self._lifted = {stub: lift_for(_owners(course, stub), text) for stub, text in self._texts.items()}
 
     def untouched(self, exercise: Exercise, lifted: LiftedFile) -> bool:
         """Whether every function of the exercise is missing or as it was handed out."""
@@ -141,7 +141,7 @@ class _Stubs:
         """Whether a text differs from the pristine stub in any exercise of its file."""
         stub = str(place)
         owners = _owners(self._course, stub)
-        lifted = lift(text, _wanted(owners))
+        lifted = lift_for(owners, text)
         return not all(self.untouched(exercise, lifted) for exercise in owners)
 
 
@@ -172,7 +172,6 @@ def _plan(
     course: Course,
     exercise: Exercise,
     handin: HandIn,
-    lifted_files: dict[str, LiftedFile],
     stubs: _Stubs,
     reference: Reference | None,
 ) -> Plan:
@@ -184,10 +183,7 @@ def _plan(
     if source.text is None:
         return Plan(exercise, checks, source, None, {}, "refused", source.problem or "", source.line)
     owners = _owners(course, exercise.stub)
-    if exercise.stub not in lifted_files:
-        allowed = frozenset().union(*(owner.allow_tl for owner in owners))
-        lifted_files[exercise.stub] = lift(source.text, _wanted(owners), extra_tl=allowed)
-    lifted = lifted_files[exercise.stub]
+    lifted = lift_for(owners, source.text)
     names = [function.name for function in exercise.functions]
     line = next((lifted.functions[name].line for name in names if name in lifted.functions), None)
     if stubs.untouched(exercise, lifted):
@@ -227,12 +223,19 @@ def _owners(course: Course, stub: str) -> tuple[Exercise, ...]:
     return tuple(exercise for exercise in course.exercises if exercise.stub == stub)
 
 
-def _wanted(exercises: Iterable[Exercise]) -> list[Wanted]:
-    return [
+def lift_for(exercises: Sequence[Exercise], text: str) -> LiftedFile:
+    """A file's text, lifted for the exercises whose functions live in it; the same text is lifted once."""
+    wanted = tuple(
         Wanted(function.name, function.parameters, function.constexpr)
         for exercise in exercises
         for function in exercise.functions
-    ]
+    )
+    return _lift(text, wanted, frozenset().union(*(exercise.allow_tl for exercise in exercises)))
+
+
+@lru_cache(maxsize=128)
+def _lift(text: str, wanted: tuple[Wanted, ...], extra_tl: frozenset[str]) -> LiftedFile:
+    return lift(text, wanted, extra_tl=extra_tl)
 
 
 def _in_tier_order(checks: tuple[Check, ...]) -> tuple[Check, ...]:

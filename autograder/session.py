@@ -45,13 +45,18 @@ Progress = Callable[[ExerciseResult], None]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to grade.  ``reference`` makes the run official: hidden checks, and follow-through marks."""
+    """What to grade.  ``reference`` makes the run official: hidden checks, and follow-through marks.
+
+    ``thorough`` finishes a tier after a failure in it, so that a report can show all of the tier; without it an
+    exercise ends with its first failed check.
+    """
 
     handin: Path
     exercises: tuple[Exercise, ...]
     seed: int = DEFAULT_SEED
     reference: Reference | None = None
     student: str | None = None
+    thorough: bool = True
     repro_options: str = ""
 
 
@@ -261,7 +266,8 @@ class Grader:
 
         secret = request.reference.secret if request.reference else None
         ids = tuple(check.id for check in checks)
-        key = (plan.exercise.id, job.module, tuple(job.substitutes.items()), ids, request.seed, secret)
+        source = (job.module, tuple(job.substitutes.items()))
+        key = (plan.exercise.id, source, ids, request.seed, secret, request.thorough)
         if key in self._memo:
             return self._memo[key]
         oracle = load_oracle(plan.exercise.oracle)
@@ -275,6 +281,8 @@ class Grader:
         def carry_on(reply: CheckReply, following: CheckJob | None) -> bool:
             """Judge a reply; go on unless a tier with a failure in it has come to its end."""
             verdicts[reply.id] = cases[reply.id].judge(reply)
+            if not request.thorough and verdicts[reply.id].outcome != "pass":
+                return False
             if following is None or tiers[following.id] == tiers[reply.id]:
                 return True
             return all(verdict.outcome == "pass" for verdict in verdicts.values())

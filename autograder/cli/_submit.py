@@ -52,9 +52,8 @@ def submit(folder: Path | None, out: Path | None, no_grade: bool, plain: bool) -
     for place in (stub for stub in dict.fromkeys(e.stub for e in course.exercises) if stub not in packed.read_as):
         click.echo(f"Nothing in it is for {place}.")
     if score is not None:
-        click.echo(
-            f"Public checks: {score.score:g} of {score.points:g} points. Hidden checks run when the course grades."
-        )
+        points = f"{round(score.score, 2):g} of {round(score.points, 2):g} points"
+        click.echo(f"Public checks: {points}. Hidden checks run when the course grades.")
     for note in dict.fromkeys((*passed_over, *packed.notes)):
         click.echo(f"Note: {note}")
     if packed.path.resolve().is_relative_to(handin.resolve()):

@@ -112,9 +112,21 @@ def run(command: click.Command) -> NoReturn:
 
 def _show_anything(plain: bool) -> None:
     """A character that the terminal does not know, or that is no ASCII with ``--plain``, is escaped, never an error."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="ascii" if plain else None, errors="backslashreplace")
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if not isinstance(stream, io.TextIOWrapper):
+            continue
+        if plain:
+            setattr(sys, name, _Ascii(stream.detach(), "utf-8", line_buffering=stream.line_buffering))
+        else:
+            stream.reconfigure(errors="backslashreplace")
+
+
+class _Ascii(io.TextIOWrapper):
+    """Escapes what is no ASCII.  An encoding does not do: click takes a stream in ASCII for a mistake and mends it."""
+
+    def write(self, text: str, /) -> int:
+        return super().write(text.encode("ascii", "backslashreplace").decode("ascii"))
 
 
 def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:

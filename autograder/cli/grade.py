@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -109,8 +110,9 @@ def check(
         chosen, gpu = choose_device(device)
         require_machine(chosen)
         when = "always" if targets else "off"
+        again = f" --dir {shlex.quote(str(folder))}" if folder is not None else ""
         with Grader(course, chosen, gpu, targets=when, target_cache=default_cache()) as grader:
-            request = Request(handin, selected, seed, repro_options=f" --dir {folder}" if folder is not None else "")
+            request = Request(handin, selected, seed, repro_options=again)
             with _progress(len(selected), silent=to_stdout or plain) as step:
                 result = grader.grade(request, step)
     except Exception as error:

@@ -222,7 +222,8 @@ class SelfCheck:
         """Grade the solutions with ``text`` added at the end of one file: the last definition counts."""
         overlay = {exercise.stub: f"{self._solution(exercise)}\n\n{text}\n"}
         with self._handin(overlay) as folder:
-            return self._grade(folder, tuple(exercises))
+            request = Request(folder, tuple(exercises), reference=self._reference, thorough=self._show is not None)
+            return self._grader.grade(request)
 
     def _solution_result(self) -> RunResult:
         with self._handin({}) as folder:

@@ -18,6 +18,7 @@ from autograder.release._wheel import build_wheel
 from autograder.release.leaks import refuse_leaks
 from autograder.release.reset import reset_exercise
 from autograder.release.stubs import create_missing_stubs, generate_stubs
+
 from .making import ROOT, WHEEL, make_course, make_notebook, make_wheel, regions
 
 

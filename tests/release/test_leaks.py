@@ -14,6 +14,7 @@ from autograder.errors import LeakError
 from autograder.release import _hidden
 from autograder.release._hidden import Hidden
 from autograder.release.leaks import find_leaks, refuse_leaks
+
 from .making import (
     DISGUISES,
     ROOT,

@@ -11,6 +11,7 @@ from autograder.catalogue import Course
 from autograder.errors import UsageError
 from autograder.release.reset import reset_exercise
 from autograder.release.stubs import generate_stubs
+
 from .making import ROOT
 
 STUB = "lesson7/one_shot_attention.py"

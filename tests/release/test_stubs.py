@@ -11,6 +11,7 @@ from autograder.catalogue import Course
 from autograder.errors import CourseError
 from autograder.release.markers import BEGIN, END, find_regions
 from autograder.release.stubs import PRISTINE, generate_stubs, pristine_stubs, stub_files
+
 from .making import ROOT, make_course
 
 

@@ -17,6 +17,7 @@ from autograder.release.stubs import generate_stubs
 from autograder.release.submit import MANIFEST, default_out, gather, submit
 from autograder.result import Environment
 from autograder.session import Grader, Request
+
 from .making import ROOT, make_notebook
 
 ENVIRONMENT = Environment("cpu", None, "3.9.0", "2.13.0", "2.4.6", "3.11.7")

@@ -92,13 +92,11 @@ LEFT_OUT = {
     ),
     "unused_function": "@open(TRAP, 'w')\ndef g(x=open(TRAP, 'w')): pass\n\n\n" + function("pin_ghost_rows", RIGHT_PIN),
     "jit_options": function("pin_ghost_rows", RIGHT_PIN).replace("@triton.jit", "@triton.jit(debug=open(TRAP, 'w'))"),
-    "annotation": function("pin_ghost_rows", RIGHT_PIN).replace("(s,", "(s: open(TRAP, 'w'),"),
+    "annotation": function("pin_ghost_rows", RIGHT_PIN).replace("(s,", "(s: open(TRAP, 'w'),", 1),
     "return_annotation": function("pin_ghost_rows", RIGHT_PIN).replace("):", ") -> open(TRAP, 'w'):"),
     "variable_annotation": function("pin_ghost_rows", RIGHT_PIN.replace("m = ", "m: open(TRAP, 'w') = ")),
     "bare_annotation": function("pin_ghost_rows", "x: open(TRAP, 'w')\n" + RIGHT_PIN),
-    "text_annotation": function("pin_ghost_rows", RIGHT_PIN).replace(
-        "(s,", "(s: \"open(TRAP, 'w')\",".replace("'", "\\'")
-    ),
+    "text_annotation": function("pin_ghost_rows", RIGHT_PIN).replace("(s,", "(s: 'open(1)',", 1),
     "print": function("pin_ghost_rows", "print(open(TRAP, 'w'))\n" + RIGHT_PIN),
     "device_print": function("pin_ghost_rows", "tl.device_print('x', open(TRAP, 'w'))\n" + RIGHT_PIN),
     "static_assert": function("pin_ghost_rows", "tl.static_assert(open(TRAP, 'w'))\n" + RIGHT_PIN),

@@ -1,4 +1,4 @@
-"""Names that reach beyond a kernel: Python's inner ones, Triton's modules, what its interpreter injects, look-alikes."""
+"""Names that reach beyond a kernel: Python's inner ones, Triton's modules, what it injects, look-alikes."""
 
 from __future__ import annotations
 
@@ -131,8 +131,7 @@ def test_letters_that_python_takes_for_others_are_refused(
     name: str, attack: Callable[..., RunResult], trap: str
 ) -> None:
     body = LOOK_ALIKES[name].replace("TRAP", trap) + "\n" + RIGHT_PIN
-    found = assert_costs_only(attack(function("pin_ghost_rows", body)), "ghost_row_pin", {"refused"})
-    assert "ASCII" in found.message
+    assert_costs_only(attack(function("pin_ghost_rows", body)), "ghost_row_pin", {"refused"})
 
 
 @pytest.mark.parametrize(
@@ -166,20 +165,20 @@ print(json.dumps({
 }))
 """
 # Written down here a second time, on purpose: what a Triton release adds is refused until somebody has looked at it.
-TILE_METHODS = (
-    "T abs argmax argmin broadcast_to cast cdiv ceil cos cumprod cumsum dtype erf exp exp2 expand_dims flip floor "
-    "log log2 logical_and logical_or max min numel permute ravel reduce_or reshape rsqrt shape sigmoid sin softmax sort "
-    "split sqrt sqrt_rn sum to trans view xor_sum element_ty"
-).split()
-MODULE_NAMES = (
-    "abs add arange argmax argmin associative_scan assume broadcast broadcast_to cast cat cdiv ceil clamp constexpr cos "
-    "cumprod cumsum debug_barrier div_rn dot erf exp exp2 expand_dims fdiv flip floor fma full histogram interleave join "
-    "load log log2 max max_constancy max_contiguous maximum min minimum mul multiple_of num_programs permute program_id "
-    "rand randint randn ravel reduce reduce_or reshape rsqrt sigmoid sin softmax sort split sqrt sqrt_rn squeeze store "
-    "sub sum swizzle2d to_tensor topk trans umulhi unsqueeze view where xor_sum zeros zeros_like next_power_of_2 "
-    "bfloat16 float16 float32 float64 float8e4b15 float8e4b8 float8e4nv float8e5 float8e5b16 int1 int16 int32 int64 int8 "
-    "uint16 uint32 uint64 uint8"
-).split()
+TILE_METHODS = """
+T abs argmax argmin broadcast_to cast cdiv ceil cos cumprod cumsum dtype element_ty erf exp exp2 expand_dims
+flip floor log log2 logical_and logical_or max min numel permute ravel reduce_or reshape rsqrt shape sigmoid
+sin softmax sort split sqrt sqrt_rn sum to trans view xor_sum
+"""
+MODULE_NAMES = """
+abs add arange argmax argmin associative_scan assume bfloat16 broadcast broadcast_to cast cat cdiv ceil clamp
+constexpr cos cumprod cumsum debug_barrier div_rn dot erf exp exp2 expand_dims fdiv flip float16 float32
+float64 float8e4b15 float8e4b8 float8e4nv float8e5 float8e5b16 floor fma full histogram int1 int16 int32 int64
+int8 interleave join load log log2 max max_constancy max_contiguous maximum min minimum mul multiple_of
+next_power_of_2 num_programs permute program_id rand randint randn ravel reduce reduce_or reshape rsqrt
+sigmoid sin softmax sort split sqrt sqrt_rn squeeze store sub sum swizzle2d to_tensor topk trans uint16 uint32
+uint64 uint8 umulhi unsqueeze view where xor_sum zeros zeros_like
+"""
 
 
 def lifts(statement: str) -> bool:
@@ -195,9 +194,10 @@ def test_of_all_names_that_triton_has_or_injects_only_known_ones_are_let_through
     assert known <= python
     for module in ("tl", "triton"):
         calls = {name for name in names[module] if lifts(f"x = {module}.{name}") or lifts(f"x = {module}.{name}(s)")}
-        assert calls <= set(MODULE_NAMES)
-        deeper = {name for name in names[module] if name != "math" and lifts(f"x = {module}.{name}.exp(s)")}
-        assert deeper <= set(MODULE_NAMES)  # a method on a dtype such as tl.int8.exp: there is none, and so no harm
+        assert calls <= set(MODULE_NAMES.split())
+        # `triton.language` is `tl`; a dtype such as tl.int8 is a value, and has no method of that name.
+        deeper = {name for name in names[module] if lifts(f"x = {module}.{name}.exp(s)")} - {"math", "language"}
+        assert deeper <= set(MODULE_NAMES.split())
     for kind in ("tensor", "dtype", "constexpr"):
         methods = {name for name in names[kind] if lifts(f"x = s.{name}") or lifts(f"x = s.{name}(s)")}
-        assert methods <= set(TILE_METHODS)
+        assert methods <= set(TILE_METHODS.split())

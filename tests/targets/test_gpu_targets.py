@@ -1,4 +1,4 @@
-"""Without a GPU: what a GPU would refuse, round or not fit loses the target check, in plain words; and once is enough."""
+"""Without a GPU: what a GPU would refuse, round or not fit loses the target check, in plain words."""
 
 from __future__ import annotations
 

@@ -1,0 +1,339 @@
+"""``grade`` keeps its contract: the short form, exit codes, JSON, places, plain text, and the commands around it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from autograder import __version__, devices
+from autograder.catalogue import Course
+from autograder.cli import common
+from autograder.cli.grade import cli
+from autograder.errors import LeakError
+from autograder.reports.terminal import make_console, print_run
+from autograder.result import Environment, ExerciseResult, RunResult, Sandbox
+
+ROOT = Path(__file__).parents[2]
+ONE_SHOT, FLASH = "lesson7/one_shot_attention.py", "lesson7/flash_attention.py"
+COMMANDS = sorted(cli.commands)
+
+Grade = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def student(tmp_path: Path) -> Path:
+    """A student's folder: the course without solutions, pristine copies, nothing begun."""
+    root = tmp_path / "student"
+    shutil.copytree(ROOT / "course", root / "course", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "assignments", root / "course" / "pristine")
+    return root
+
+
+def solve(folder: Path, stub: str) -> Path:
+    path = folder / stub
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text((ROOT / "solutions" / stub).read_text(encoding="utf-8"), encoding="utf-8")
+    return path
+
+
+def is_sentence(text: str) -> bool:
+    """One or two plain sentences, without a traceback."""
+    return text.startswith("Error: ") and text.count("\n") == 1 and "Traceback" not in text
+
+
+# Grading --------------------------------------------------------------------------------------------------------------
+
+
+def test_the_short_form_grades_assignments_and_creates_them_first(grade: Grade, student: Path) -> None:
+    """`grade` in a folder below the root, `--root` found by looking up; nothing started: exit 1."""
+    printed = grade("--device", "cpu", "--plain", "--no-targets", cwd=student / "course")
+    assert printed.returncode == 1, printed.stderr
+    assert printed.stderr == f"Put into assignments/: {ONE_SHOT}, {FLASH}\n"
+    assert printed.stdout.isascii()
+    assert "\x1b" not in printed.stdout
+    assert printed.stdout.count("not-started ") == 6
+    assert "total 0 / 10" in printed.stdout
+    assert "grade hint kernel_loads" in printed.stdout
+
+
+def test_named_exercises_of_any_folder_with_the_root_after_the_command(grade: Grade, tmp_path: Path) -> None:
+    """--dir is relative to the current folder; passed exercises give exit 0; stdout holds the JSON alone."""
+    solve(tmp_path / "my work é", ONE_SHOT)
+    options = ("--dir", "my work é", "--device", "cpu", "--no-targets", "--seed", "3")
+    printed = grade("check", "score_mask", "kernel_loads", *options, "--json", "-", "--root", ROOT)
+    assert printed.returncode == 0, printed.stderr
+    document = json.loads(printed.stdout)
+    assert [exercise["id"] for exercise in document["exercises"]] == ["kernel_loads", "score_mask"]
+    assert document["seed"] == 3
+    assert document["hidden"] is False
+    assert document["error"] is None
+    assert document["total"] == {"score": 2.0, "points": 2.0, "bonus": 0.0}
+    repro = document["exercises"][0]["checks"][0]["repro"]
+    assert repro.startswith("grade check kernel_loads --seed 3 --device cpu")
+    assert "--dir 'my work é'" in repro
+
+
+def test_a_wrong_exercise_ends_with_1_and_its_document_is_a_whole_file(grade: Grade, tmp_path: Path) -> None:
+    """The root before the command, --lesson, one file as the hand-in, --json PATH."""
+    path = solve(tmp_path, ONE_SHOT)
+    path.write_text(path.read_text().replace("offs_n[None, :] < NSEQ", "offs_n[None, :] <= NSEQ"))
+    out = tmp_path / "result.json"
+    out.write_text("an older and much longer document" * 10_000)
+    options = ("--lesson", "7", "--dir", path, "--device", "cpu", "--no-targets", "--plain", "--json", out)
+    printed = grade("--root", ROOT, "score_mask", *options)
+    assert printed.returncode == 1, printed.stderr
+    assert printed.stdout.isascii()
+    assert re.search(r"^(partial|fail) +score_mask", printed.stdout, re.MULTILINE)
+    assert "again: grade check score_mask --seed 7 --device cpu" in printed.stdout
+    assert json.loads(out.read_text())["exercises"][0]["outcome"] in ("partial", "fail")
+    assert {item.name for item in tmp_path.iterdir()} == {"lesson7", "result.json"}  # no half-written file is left
+
+
+def test_a_hand_in_without_a_readable_file_is_a_sentence_and_a_document(grade: Grade, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    printed = grade("--root", ROOT, "--dir", "empty", "--device", "cpu", "--json", "-")
+    assert printed.returncode == 2
+    assert is_sentence(printed.stderr)
+    document = json.loads(printed.stdout)
+    assert document["exercises"] == []
+    assert "no readable .py or notebook in empty" in document["error"]
+
+
+# Errors ---------------------------------------------------------------------------------------------------------------
+
+WRONG = {
+    "unknown exercise": (("nope", "--root", ROOT), "no exercise called 'nope'"),
+    "unknown lesson": (("--lesson", "99", "--root", ROOT), "no lesson 99"),
+    "no course": ((), "No course found"),
+    "root without a course": (("--root", "/"), "course.toml cannot be read"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_input_ends_with_2_and_one_sentence(grade: Grade, case: str) -> None:
+    arguments, words = WRONG[case]
+    printed = grade(*arguments, "--json", "-")
+    assert printed.returncode == 2
+    assert is_sentence(printed.stderr)
+    assert words in printed.stderr
+    document = json.loads(printed.stdout)
+    assert document["exercises"] == []
+    assert words in document["error"]
+    assert document["schema"] == 1
+
+
+@pytest.mark.skipif(devices.find_gpu() is not None, reason="this machine has a GPU")
+def test_asking_for_a_gpu_where_there_is_none_ends_with_2(grade: Grade, tmp_path: Path) -> None:
+    printed = grade("--root", ROOT, "--device", "cuda", "--json", tmp_path / "r.json")
+    assert printed.returncode == 2
+    assert printed.stdout == ""
+    assert "--device cpu" in printed.stderr
+    assert "--device cpu" in json.loads((tmp_path / "r.json").read_text())["error"]
+
+
+def test_a_wrong_command_line_ends_with_2(grade: Grade) -> None:
+    for arguments in (("--seed", "x"), ("--device", "tpu"), ("--seed", "-1"), ("--unknown",)):
+        printed = grade("check", *arguments, "--root", ROOT)
+        assert printed.returncode == 2
+        assert "Error: " in printed.stderr
+        assert "Traceback" not in printed.stderr
+
+
+def test_a_result_that_cannot_be_written_is_a_sentence(grade: Grade) -> None:
+    printed = grade("nope", "--root", ROOT, "--json", "missing/folder/r.json")
+    assert printed.returncode == 2
+    assert is_sentence(printed.stderr)
+
+
+def test_debug_shows_where_an_error_came_from(grade: Grade) -> None:
+    for arguments in (("--debug", "check", "nope"), ("check", "nope", "--debug")):
+        printed = grade(*arguments, "--root", ROOT)
+        assert printed.returncode == 2
+        assert "Traceback" in printed.stderr
+        assert printed.stderr.rstrip().split("\n")[-1].startswith("Error: There is no exercise")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (ValueError("odd"), 3, "the grader itself failed (ValueError: odd). This costs no points"),
+        (LeakError("It would leak."), 3, "Error: It would leak."),
+        (KeyboardInterrupt(), 130, "Stopped."),
+    ],
+)
+def test_faults_of_the_grader_end_with_3_and_blame_nobody(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: BaseException, code: int, words: str
+) -> None:
+    @click.command()
+    def command() -> None:
+        raise error
+
+    for debug in ([], ["--debug"]):
+        monkeypatch.setattr(sys, "argv", ["grade"])
+        monkeypatch.setattr(
+            command, "main", lambda standalone_mode: click.Command.main(command, [], "grade", None, False)
+        )
+        monkeypatch.setattr(sys, "argv", ["grade", *debug])
+        with pytest.raises(SystemExit) as ended:
+            common.run(command)
+        printed = capsys.readouterr()
+        assert ended.value.code == code
+        assert words in printed.err
+        assert ("Traceback" in printed.err) == (bool(debug) and code == 3)
+
+
+def test_a_machine_on_which_grading_would_go_wrong_stops_before_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from click.testing import CliRunner
+
+    monkeypatch.setattr("autograder.doctor.blocking", lambda device: f"Something about {device}. Do this.")
+    monkeypatch.setattr("autograder.cli.grade.Grader", lambda *_, **__: pytest.fail("a worker was started"))
+    arguments = ["check", "--root", str(ROOT), "--device", "cpu", "--json", str(tmp_path / "r.json")]
+    result = CliRunner().invoke(cli, arguments)
+    assert str(result.exception) == "Something about cpu. Do this. `grade doctor` says more."
+    assert json.loads((tmp_path / "r.json").read_text())["error"] == str(result.exception)
+
+
+# What is shown --------------------------------------------------------------------------------------------------------
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def report(plain: bool = False) -> str:
+    exercise = ExerciseResult("a", 7, "A é", 1.0, 0.0, False, "fail", 0.1, "x.py", 1)
+    environment = Environment("cpu", None, "3.9", "2.13", "2.4", "3.11")
+    stream = Terminal()
+    print_run(make_console(stream, plain), RunResult("0", "C", 7, False, environment, Sandbox(), (exercise,)), plain)
+    return stream.getvalue()
+
+
+def test_colour_is_for_terminals_that_want_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b[31m" in report()
+    assert "\x1b" not in report(plain=True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not re.search(r"\x1b\[[0-9;]*3[0-7]", report())
+
+
+def test_doctor_wants_no_colour_either() -> None:
+    def on_a_terminal(**extra: str) -> bytes:
+        master, slave = pty.openpty()
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color", **extra}
+        command = [sys.executable, "-m", "autograder.cli.grade", "doctor"]
+        subprocess.run(command, stdout=slave, stderr=slave, env=environment, check=False)
+        os.close(slave)
+        read = os.read(master, 100_000)
+        os.close(master)
+        return read
+
+    assert b"\x1b[" in on_a_terminal()
+    assert b"\x1b[" not in on_a_terminal(NO_COLOR="1")
+
+
+def test_plain_output_is_ascii_whatever_names_are_in_it(grade: Grade, tmp_path: Path) -> None:
+    solve(tmp_path / "Übung", FLASH)
+    printed = grade("submit", "--root", ROOT, "--dir", "Übung", "--no-grade", "--plain", "--out", "é.zip")
+    assert printed.returncode == 0, printed.stderr
+    assert printed.stdout.isascii()
+    assert (tmp_path / "é.zip").is_file()
+
+
+def test_help_shows_an_example_of_every_command(grade: Grade) -> None:
+    assert COMMANDS == ["check", "doctor", "hint", "list", "reset", "submit"]
+    top = grade("--help")
+    assert top.returncode == 0
+    assert "Examples:\n" in top.stdout
+    for command in COMMANDS:
+        assert re.search(rf"^  {command} ", top.stdout, re.MULTILINE)
+        assert re.search(rf"Examples?:\n +grade {command}", grade(command, "-h").stdout)
+
+
+def test_the_version_is_that_of_the_kit(grade: Grade) -> None:
+    assert grade("--version").stdout == f"grade, version {__version__}\n"
+
+
+# The commands around it -----------------------------------------------------------------------------------------------
+
+
+def test_list_shows_every_exercise_and_puts_missing_stubs_there(grade: Grade, student: Path, course: Course) -> None:
+    printed = grade("list", cwd=student)
+    assert printed.returncode == 0
+    for exercise in course.exercises:
+        assert re.search(rf"^  {exercise.id} +{exercise.points:g} points  ", printed.stdout, re.MULTILINE)
+    assert "builds on online_softmax_update" in printed.stdout
+    assert f"Put into assignments/: {ONE_SHOT}, {FLASH}" in printed.stderr
+    assert (student / "assignments" / ONE_SHOT).is_file()
+    (student / "assignments" / FLASH).unlink()
+    assert grade("list", cwd=student).stderr == f"Put into assignments/: {FLASH}\n"
+    assert grade("list", cwd=student).stderr == ""
+
+
+def test_hints_come_one_by_one(grade: Grade) -> None:
+    texts = [grade("hint", "score_mask", "--level", str(level), "--root", ROOT).stdout for level in (1, 2, 3)]
+    assert len(set(texts)) == 3
+    assert "grade hint score_mask --level 2" in texts[0]
+    assert "The next hint" not in texts[2]
+    assert grade("hint", "score_mask", "--root", ROOT).stdout == texts[0]
+    assert grade("hint", "score_mask", "--level", "4", "--root", ROOT).returncode == 2
+    assert grade("hint", "nope", "--root", ROOT).returncode == 2
+
+
+def test_reset_asks_first_and_keeps_a_copy(grade: Grade, student: Path) -> None:
+    path = solve(student / "assignments", ONE_SHOT)
+    work = path.read_text()
+    refused = grade("reset", "score_mask", cwd=student, text="n\n")
+    assert refused.returncode == 130
+    assert "mask_scores" in refused.stdout
+    assert path.read_text() == work
+    accepted = grade("reset", "score_mask", cwd=student, text="y\n")
+    assert accepted.returncode == 0, accepted.stderr
+    copy = re.search(r"Your work is kept in (\S+)\.$", accepted.stdout, re.MULTILINE)
+    assert copy is not None
+    assert Path(copy[1]).read_text() == work
+    assert path.read_text() != work
+    again = grade("reset", "kernel_loads", "--yes", "--dir", "assignments", cwd=student)
+    assert again.returncode == 0
+    assert "?" not in again.stdout
+
+
+def test_reset_says_what_to_do_about_broken_and_missing_files(grade: Grade, student: Path) -> None:
+    path = solve(student / "assignments", ONE_SHOT)
+    path.write_text("def f(:\n")
+    broken = grade("reset", "score_mask", "--yes", cwd=student)
+    assert broken.returncode == 2
+    assert "does not parse (line 1)" in broken.stderr
+    assert path.read_text() == "def f(:\n"
+    path.unlink()
+    assert grade("reset", "score_mask", "--yes", cwd=student).returncode == 0
+    assert path.read_text() == (student / "course" / "pristine" / ONE_SHOT).read_text()
+
+
+def test_submit_says_what_it_packed_and_where(grade: Grade, student: Path) -> None:
+    """Without grading, from within assignments/: the zip still lands outside."""
+    printed = grade("list", cwd=student)
+    printed = grade("submit", "--no-grade", cwd=student / "assignments")
+    assert printed.returncode == 0, printed.stderr
+    target = student / "mini-flash-attention-hand-in.zip"
+    assert f"Packed 2 files into {target}:" in printed.stdout
+    assert ONE_SHOT in printed.stdout
+    assert target.is_file()
+    assert grade("submit", "--no-grade", "--dir", "missing", cwd=student).returncode == 2
+    named = grade("submit", "--no-grade", "--out", "assignments/hw", cwd=student)
+    assert (student / "assignments" / "hw.zip").is_file()
+    assert "lies among your files" in named.stdout

@@ -1,0 +1,161 @@
+"""What lies around: modules by the names of real ones, environment variables, caches; and what a worker can see."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autograder.pool import Pool
+from autograder.protocol import CheckJob, CheckReply, Job, RawTensor
+
+from .making import RIGHT_PIN, ROOT, function, hostile, write
+
+SHADOWS = ["torch", "triton", "numpy", "json", "ctypes", "struct", "socket", "select", "sitecustomize", "usercustomize", "click", "rich", "tomllib", "ast", "evil", "pathlib"]
+COMMAND = "import sys\nsys.path.insert(1, {root!r})\nfrom autograder.cli.grade import main\nmain()\n"
+
+
+@pytest.fixture
+def surrounded(tmp_path: Path) -> Iterator[Path]:
+    """A hand-in with a module by every name that Python might look for, each of which leaves a trace if imported."""
+    folder = write(tmp_path / "handin", hostile(function("pin_ghost_rows", RIGHT_PIN)))
+    traces = tmp_path / "traces"
+    traces.mkdir()
+    trap = "import builtins\nbuiltins.open({!r}, 'w').close()\nraise SystemExit(9)\n"
+    for name in SHADOWS:
+        (folder / f"{name}.py").write_text(trap.format(str(traces / name)))
+    for name in ("autograder", "course", "solutions", "lesson7"):
+        (folder / name).mkdir(exist_ok=True)
+        (folder / name / "__init__.py").write_text(trap.format(str(traces / name)))
+    (folder / "evil.pth").write_text(f"import os; os.mkdir({str(traces / 'pth')!r})\n")
+    (folder / "pyvenv.cfg").write_text(f"home = {folder}\n")
+    (folder / "conftest.py").write_text(trap.format(str(traces / "conftest")))
+    yield folder
+    assert not list(traces.iterdir())
+
+
+def grade_in(folder: Path, scripts: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run ``grade`` as its console script does, from within the hand-in."""
+    script = scripts / "grade"
+    script.write_text(COMMAND.format(root=str(ROOT)))
+    command = [
+        sys.executable,
+        str(script),
+        "score_mask",
+        "--root",
+        str(ROOT),
+        "--dir",
+        ".",
+        "--json",
+        "-",
+        "--no-targets",
+    ]
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "TRITON"))}
+    return subprocess.run(
+        [*command, *options], cwd=folder, env={**clean, **environment}, capture_output=True, text=True, check=False
+    )
+
+
+def test_nothing_is_imported_from_the_hand_in_or_the_current_folder(surrounded: Path, tmp_path: Path) -> None:
+    scripts = tmp_path / "bin"
+    scripts.mkdir()
+    done = grade_in(
+        surrounded,
+        scripts,
+        "--device",
+        "cpu",
+        PYTHONSTARTUP=str(surrounded / "evil.py"),
+        TRITON_INTERPRET="0",
+        TRITON_CACHE_DIR=str(surrounded / "cache"),
+        TRITON_HOME=str(surrounded),
+        TRITON_OVERRIDE_DIR=str(surrounded),
+        TRITON_KERNEL_OVERRIDE="1",
+        TRITON_PLUGIN_PATHS=str(surrounded / "evil.so"),
+        TRITON_DEBUG="1",
+        HOME=str(surrounded),
+        LD_PRELOAD="",
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["exercises"][0]["outcome"] == "pass"
+
+
+def test_the_search_for_a_gpu_imports_nothing_from_the_hand_in(surrounded: Path, tmp_path: Path) -> None:
+    scripts = tmp_path / "bin"
+    scripts.mkdir()
+    done = grade_in(surrounded, scripts)
+    assert done.returncode == 0, done.stderr
+
+
+LAUNCH = """
+def outputs(case):
+    return {"y": ((case["n"],), "uint8")}
+
+def launch(run, student, case, inputs, outputs):
+    student.look(outputs["y"])
+"""
+LOOK = """
+import gc, json, os, socket, stat, sys, torch
+def look(y):
+    def kind(fd):
+        try:
+            mode = os.fstat(fd).st_mode
+        except OSError:
+            return None
+        return "socket" if stat.S_ISSOCK(mode) else os.readlink(f"/proc/self/fd/{fd}")
+    seen = {
+        "argv": open("/proc/self/cmdline").read().split("\\0"),
+        "environ": sorted(os.environ),
+        "path": sys.path,
+        "cwd": os.getcwd(),
+        "files": sorted(os.listdir(".")),
+        "modules": sorted(name for name in sys.modules if name.startswith("autograder")),
+        "fds": {fd: kind(fd) for fd in range(64) if kind(fd)},
+        "cache": os.environ["TRITON_CACHE_DIR"],
+        "tensors": sum(isinstance(one, torch.Tensor) and one.numel() > 64 for one in gc.get_objects()),
+        "fsize": __import__("resource").getrlimit(__import__("resource").RLIMIT_FSIZE),
+    }
+    raw = json.dumps(seen).encode().ljust(y.numel())
+    y.copy_(torch.frombuffer(bytearray(raw), dtype=torch.uint8))
+"""
+
+
+def test_a_worker_sees_its_job_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even with all of Python at hand: no expected value, no token, no other file is in the process."""
+    home = tmp_path / "home"
+    for variable in ("TRITON_CACHE_DIR", "TRITON_HOME", "HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(variable, str(home))
+    monkeypatch.setenv("PYTHONSTARTUP", str(home / "start.py"))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["", ".", "relative", str(ROOT)]))
+    monkeypatch.setenv("GITHUB_TOKEN", "secret")
+    monkeypatch.setenv("LD_PRELOAD_NOT", "x")
+    (tmp_path / "launch.py").write_text(LAUNCH)
+    check = CheckJob("c", {"n": 1 << 15}, {"x": RawTensor("float32", (4,), bytes(16))})
+    replies: list[CheckReply] = []
+    with Pool("cpu") as pool:
+        job = Job(str(tmp_path / "launch.py"), "k.py", LOOK, ("look",), (check,))
+        pool.run(job, lambda reply, following: replies.append(reply) is None)
+        folder = str(pool._folder)
+    assert replies[0].outcome == "ran", replies[0].message
+    seen = json.loads(bytes(replies[0].outputs["y"].data))
+    assert seen["argv"][1:4] == ["-P", "-m", "autograder.worker"]
+    assert set(seen["environ"]) <= {
+        *("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CC", "TZ", "LC_CTYPE"),
+        *("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "HOME", "TMPDIR"),
+        *("TRITON_CACHE_DIR", "TRITON_DEFAULT_FP_FUSION", "TRITON_INTERPRET"),
+        *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
+    } | {name for name in seen["environ"] if name.startswith(("KMP_", "TORCH_"))}
+    assert seen["cache"].startswith(folder)
+    assert not any(entry.startswith(folder) or not os.path.isabs(entry) for entry in seen["path"])
+    assert seen["cwd"].startswith(folder + "/")
+    assert seen["files"] == ["k.py", "log"]
+    assert {name.split(".")[1] for name in seen["modules"] if "." in name} <= {"worker", "protocol"}
+    kinds = list(seen["fds"].values())
+    assert kinds.count("socket") == 1, kinds
+    assert all(kind == "socket" or kind == "/dev/null" or kind.startswith(folder) for kind in kinds), kinds
+    assert seen["tensors"] <= 4  # the one input's and the one output's, with their bands
+    assert not home.exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -29,8 +30,9 @@ class Gpu:
     capability: tuple[int, int]
 
 
+@functools.cache
 def find_gpu() -> Gpu | None:
-    """The first CUDA device, or None."""
+    """The first CUDA device, or None; asked once a process."""
     try:
         answer = subprocess.run(
             [sys.executable, "-c", _PROBE], capture_output=True, text=True, timeout=60, check=True

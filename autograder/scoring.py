@@ -57,7 +57,8 @@ def scored(
 ) -> ExerciseResult:
     """The exercise's score: the weights of the passed checks over those of all that can run here.
 
-    The check on GPU targets counts with a weight of its own; where it could not run it counts in neither.
+    The check on GPU targets counts with a weight of its own; where it could not run it counts in neither.  A kernel
+    that gets nothing right earns nothing for compiling.
     """
     counting = [check for check, source in zip(checks, plan.checks, strict=True) if device in source.devices]
     every = list(checks)
@@ -69,7 +70,8 @@ def scored(
     passed = sum(check.weight for check in counting if check.outcome == "pass")
     points = plan.exercise.points
     complete = all(check.outcome == "pass" for check in counting)
-    score = points if complete else round(points * passed / total, 6)
+    any_right = any(check.outcome == "pass" and check.tier != TARGET_TIER for check in counting)
+    score = points if complete else round(points * passed / total, 6) if any_right else 0.0
     if any(check.outcome == "grader-error" for check in every):
         outcome = "grader-error"
     elif complete:

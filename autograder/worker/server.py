@@ -30,6 +30,7 @@ class Server:
         self._control = control
         self._device = device
         self._jobs: dict[int, int] = {}  # pid -> job id
+        self._selector = selectors.DefaultSelector()
         self._wake_read, self._wake_write = socket.socketpair()
         for end in (self._wake_read, self._wake_write):
             end.setblocking(False)
@@ -40,11 +41,10 @@ class Server:
         self._send({"ready": _preload(self._device)})
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._wake_write.fileno(), warn_on_full_buffer=False)
-        selector = selectors.DefaultSelector()
-        selector.register(self._control, selectors.EVENT_READ)
-        selector.register(self._wake_read, selectors.EVENT_READ)
+        self._selector.register(self._control, selectors.EVENT_READ)
+        self._selector.register(self._wake_read, selectors.EVENT_READ)
         while True:
-            for key, _ in selector.select():
+            for key, _ in self._selector.select():
                 if key.fileobj is self._wake_read:
                     with contextlib.suppress(BlockingIOError):
                         self._wake_read.recv(4096)
@@ -91,7 +91,8 @@ class Server:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             process.leave_server(server_pid)
-            for end in (self._control, self._wake_read, self._wake_write):
+            # The selector too: its kernel object is shared, and who holds it can wake the server without end.
+            for end in (self._selector, self._control, self._wake_read, self._wake_write):
                 end.close()
             _serve(self._device, connection)
             code = 0

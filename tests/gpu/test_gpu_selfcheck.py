@@ -1,4 +1,4 @@
-"""On a CUDA GPU: solutions pass, mistakes lose points, and a kernel that breaks the device costs only its own checks."""
+"""On a CUDA GPU: solutions pass, mistakes lose points, a kernel that breaks the device costs only its own checks."""
 
 from __future__ import annotations
 
@@ -49,9 +49,10 @@ def grade_with(course: Course, grader: Grader, folder: Path, stub: str, text: st
     return grader.grade(Request(folder, course.exercises, reference=reference))
 
 
+LOAD_K = "tl.load(k_ptr + offs_n[:, None] * HEAD + offs_d[None, :], mask=offs_n[:, None] < NSEQ, other=0.0)"
 BREAKS = {
-    "reads_far_outside": "tl.load(k_ptr + offs_n[:, None] * 100000000 + offs_d[None, :])",
-    "writes_to_its_input": "tl.load(k_ptr + offs_n[:, None] * HEAD + offs_d[None, :], mask=offs_n[:, None] < NSEQ, other=0.0)",
+    "reads_far_outside": "k = tl.load(k_ptr + offs_n[:, None] * 100000000 + offs_d[None, :])",
+    "writes_to_its_input": f"tl.store(q_ptr + offs_d, offs_d * 0.0); k = {LOAD_K}",
 }
 
 
@@ -59,11 +60,10 @@ BREAKS = {
 def test_a_kernel_that_breaks_the_device_costs_only_its_own_points(
     course: Course, grader: Grader, tmp_path: Path, name: str
 ) -> None:
-    store = "    tl.store(q_ptr + offs_d, tl.zeros_like(offs_d).to(tl.float32))\n" if "writes" in name else ""
     text = f"""
 @triton.jit
 def load_tiles(q_ptr, k_ptr, v_ptr, offs_m, offs_n, offs_d, NSEQ, HEAD: tl.constexpr):
-{store}    k = {BREAKS[name]}
+    {BREAKS[name]}
     q = tl.load(q_ptr + offs_m[:, None] * HEAD + offs_d[None, :], mask=offs_m[:, None] < NSEQ, other=0.0)
     return q, k, k
 """

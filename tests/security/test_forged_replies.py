@@ -128,7 +128,7 @@ FORGED = {
     "header_digits": "send(text='{\"seconds\": ' + '9' * 5000 + '}')",
     "header_null_key": 'send(text=\'{"kind": "check"}\')',
     "a_second_promise": "send(kind='promise', outputs={'c': {'y': ['float32', [9]]}}, payload=b'')",
-    "magic": "raw(b'GET / HTTP/1.1')",
+    "magic": "raw(b'GET / HTTP/1.1\\r\\n\\r\\n')",
     "nothing": "[os.close(fd) for fd in sockets()]",
 }
 

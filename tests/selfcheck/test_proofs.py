@@ -79,7 +79,8 @@ def test_a_wrong_solution_is_found(broken_course: Path) -> None:
     solution = broken_course / "solutions" / "lesson7" / "one_shot_attention.py"
     text = solution.read_text(encoding="utf-8")
     solution.write_text(text.replace("mask=kv_rows < NSEQ", "mask=kv_rows <= NSEQ"))
-    assert any(item.startswith("kernel_loads: the solution is partial") for item in findings(broken_course, "solutions"))
+    found = findings(broken_course, "solutions")
+    assert any(item.startswith("kernel_loads: the solution is partial") for item in found)
 
 
 def test_checks_too_weak_for_a_mistake_are_found(broken_course: Path) -> None:

@@ -80,7 +80,7 @@ def load_tiles(q_ptr, k_ptr, v_ptr, offs_m, offs_n, offs_d, NSEQ, HEAD: tl.const
 
 
 def test_one_slip_costs_once(run: Callable[..., RunResult]) -> None:
-    """A perfect online_softmax_update beside a broken load_tiles keeps its score; in official grading the kernel too."""
+    """A perfect update beside a broken load_tiles keeps its score; in official grading the kernel keeps its own too."""
     files = {ONE_SHOT: solution(ONE_SHOT) + BROKEN_LOADS, FLASH: solution(FLASH)}
     student = run(files)
     assert outcomes(student) == {
@@ -120,7 +120,10 @@ def test_partial_credit_is_the_weight_of_the_passed_checks(run: Callable[..., Ru
     no_guard = solution(FLASH).replace('tl.where(m_new == float("-inf"), 0.0, m_new)', "m_new")
     result = run({FLASH: no_guard})
     update = result.exercises[4]
-    weights = {check.id: check.weight for check in course.exercise("online_softmax_update").checks}
+    weights = {
+        check.id: check.weight for check in course.exercise("online_softmax_update").checks if "cpu" in check.devices
+    }
+    weights["gpu_targets"] = course.exercise("online_softmax_update").target_weight
     passed = sum(weights[check.id] for check in update.checks if check.outcome == "pass")
     assert update.outcome == "partial"
     assert update.score == pytest.approx(update.points * passed / sum(weights.values()))
@@ -165,7 +168,10 @@ def test_an_endless_kernel_is_a_timeout_and_costs_only_itself(
     from autograder.protocol import Limits
 
     monkeypatch.setitem(session._LIMITS, "cpu", Limits(cpu_seconds=2, wall_seconds=10))
-    endless = "\n\n@triton.jit\ndef pin_ghost_rows(s, offs_m, NSEQ):\n    i = 1\n    while i > 0:\n        i = i + 1\n    return tl.max(s, 1)\n"
+    endless = (
+        "\n\n@triton.jit\ndef pin_ghost_rows(s, offs_m, NSEQ):\n"
+        "    i = 1\n    while i > 0:\n        i = i + 1\n    return tl.max(s, 1)\n"
+    )
     result = run({ONE_SHOT: solution(ONE_SHOT) + endless, FLASH: solution(FLASH)}, official=True)
     assert outcomes(result)["ghost_row_pin"] == "timeout"
     assert {key: value for key, value in outcomes(result).items() if key != "ghost_row_pin"} == {

@@ -44,7 +44,8 @@ BAD = {
     "atomic_add": ("tl.atomic_add(o_ptr + offs, 1.0)", "atomic operation"),
     "atomic_cas": ("tl.atomic_cas(w_ptr + tl.arange(0, 1), 0, 1)", "atomic operation"),
     "tensor_descriptor": (
-        "d = tl.make_tensor_descriptor(a_ptr, [8, 8], [8, 1], [4, 8]); tl.store(o_ptr + offs, d.load([4, 0]).reshape(32))",
+        "d = tl.make_tensor_descriptor(a_ptr, [8, 8], [8, 1], [4, 8]); "
+        "tl.store(o_ptr + offs, d.load([4, 0]).reshape(32))",
         "loads outside a",
     ),
 }
@@ -100,8 +101,9 @@ def test_lanes_without_other_read_as_nan(pool: Pool, tmp_path: Path) -> None:
 
 def test_every_native_memory_function_is_known() -> None:
     """A Triton release that adds another way to touch memory fails here."""
-    from autograder.worker.interpreter import NATIVE_MATH, NATIVE_MEMORY
     from triton.runtime import interpreter
+
+    from autograder.worker.interpreter import NATIVE_MATH, NATIVE_MEMORY
 
     native = interpreter._interpreter
     functions = {

@@ -83,7 +83,9 @@ def test_a_wrong_shape_is_said() -> None:
 def test_booleans_are_compared_exactly() -> None:
     exact = torch.tensor([True, True])
     assert judge(exact.clone(), exact, "exact").ok
-    assert "got False, expected True" in judge(torch.tensor([True, False]), exact, "exact").message
+    wrong = compare("ok", "exact", torch.tensor([True, False]), exact, exact, None, "m is finite")
+    assert wrong.message == "It must hold that m is finite, and it does not for 1 of 2 elements, the first at row 1."
+    assert "got True, expected False" in judge(exact, torch.tensor([True, False]), "exact").message
 
 
 def test_an_empty_tensor_is_right() -> None:

@@ -54,7 +54,7 @@ ATTACKS = {
     "kill_group": ("os.killpg(0, 9)", "crashed"),
     "endless_loop": ("while True: pass", "timeout"),
     "endless_sleep": ("time.sleep(1000)", "timeout"),
-    "memory": ("z = [bytearray(1 << 26) for _ in range(1 << 20)]", "out-of-memory"),
+    "memory": ("z = bytearray(1 << 40)", "out-of-memory"),
     "recursion": ("f = lambda: f(); f()", "compile-error"),
     "disk": ("open('big', 'wb').write(bytes(1 << 28))", "compile-error"),
     "stdout": ("[print('PASS' * 10000) for _ in range(100000)]", "compile-error"),

@@ -12,6 +12,7 @@ from autograder.plan import Reference
 from autograder.pool import Pool
 from autograder.result import CheckResult, ExerciseResult
 from autograder.session import Grader, Request
+from tests.targets.refused import GOOD, REFUSED, UPDATE
 
 ROOT = Path(__file__).parents[2]
 ONE_SHOT, FLASH = "lesson7/one_shot_attention.py", "lesson7/flash_attention.py"
@@ -52,21 +53,6 @@ def test_solutions_compile_for_every_target(run: Run) -> None:
         assert result.gpu_targets[0].shared is not None
 
 
-UPDATE = """@triton.jit
-def online_softmax_update(m_i, l_i, acc, s, v):
-{body}
-    return m_i, l_i, acc
-"""
-GOOD = """    m_new = tl.maximum(m_i, tl.max(s, 1))
-    m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)
-    alpha = tl.exp(m_i - m_safe)
-    p = tl.exp(s - m_safe[:, None])
-    l_i = l_i * alpha + tl.sum(p, 1)
-    acc = acc * alpha[:, None] + tl.dot(p, v, input_precision="ieee")
-    m_i = m_new
-"""
-
-
 def test_tf32_is_seen_in_the_compiled_code_and_costs_only_the_target_weight(run: Run) -> None:
     text = UPDATE.format(body=GOOD.replace(', input_precision="ieee"', ""))
     result = run("online_softmax_update", text)
@@ -83,32 +69,14 @@ def test_tf32_is_seen_in_the_compiled_code_and_costs_only_the_target_weight(run:
     }
 
 
-# What the interpreter runs and no GPU takes: (added or changed lines, words of the message).
-REFUSED = {
-    "a loop-carried variable changes its dtype": (
-        GOOD + "    n = 0\n    for i in range(0, tl.sum(tl.where(m_i == 0.0, 1, 1), 0)):\n        n = n + 0.5\n",
-        "n changes its type within the loop",
-    ),
-    "a variable is defined only within a run-time if": (
-        GOOD + "    if tl.sum(l_i, 0) > 0.0:\n        extra = l_i * 0.0\n    l_i = l_i + extra\n",
-        "extra may have no value here",
-    ),
-    "a range over run-time values is static": (
-        GOOD
-        + "    for i in tl.static_range(tl.sum(tl.where(m_i == 0.0, 1, 1), 0) * 0 + 2):\n        l_i = l_i + 0.0\n",
-        "tl.static_range is unrolled while compiling",
-    ),
-}
-
-
 @pytest.mark.parametrize("name", list(REFUSED))
 def test_what_only_the_interpreter_takes_loses_the_target_weight(run: Run, name: str) -> None:
-    body, words = REFUSED[name]
-    result = run("online_softmax_update", UPDATE.format(body=body))
+    exercise_id, text, words = REFUSED[name]
+    result = run(exercise_id, text)
     check = target_check(result)
     assert result.outcome == "partial", result.checks
     assert check.outcome == "compile-error"
-    assert check.message.startswith("Line ")
+    assert [item.id for item in result.checks if item.outcome not in ("pass", "skipped")] == ["gpu_targets"]
     assert "Does not compile for sm_75 (T4)" in check.message
     assert words in check.message
     assert result.gpu_targets[0].original

@@ -8,7 +8,8 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-# The driver's own library answers in milliseconds, without importing torch.
+# The driver's own library answers in milliseconds, without importing torch. Run with -I: a ctypes.py in the current
+# folder, which may be a hand-in, must not be imported.
 _PROBE = """
 import ctypes, json
 cuda = ctypes.CDLL("libcuda.so.1")
@@ -35,7 +36,7 @@ def find_gpu() -> Gpu | None:
     """The first CUDA device, or None; asked once a process."""
     try:
         answer = subprocess.run(
-            [sys.executable, "-c", _PROBE], capture_output=True, text=True, timeout=60, check=True
+            [sys.executable, "-I", "-c", _PROBE], capture_output=True, text=True, timeout=60, check=True
         ).stdout
         found = json.loads(answer)
         return Gpu(found["name"], (found["major"], found["minor"]))

@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import signal
+import site
 import socket
 import subprocess
 import sys
@@ -409,6 +410,7 @@ def _environment(device: str, folder: Path) -> dict[str, str]:
         PYTHONDONTWRITEBYTECODE="1",
         PYTHONHASHSEED="0",
         HOME=str(folder),
+        PYTHONUSERBASE=site.getuserbase(),  # HOME is another, and torch may be installed for this user
         TMPDIR=str(folder),
         TRITON_CACHE_DIR=str(folder / "triton-cache"),
         TRITON_DEFAULT_FP_FUSION="1",

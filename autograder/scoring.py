@@ -31,7 +31,7 @@ def check_result(plan: Plan, check: Check, verdict: Verdict | None, device: str,
             verdict.where,
             None if check.hidden else repro,
         )
-    reason = "Not run: an earlier tier has a failure."
+    reason = "Not run, since an earlier check failed."
     if device not in check.devices:
         reason = "Runs only on a CUDA GPU." if device == "cpu" else "Runs only on the CPU."
     return CheckResult(check.id, check.tier, check.weight, check.hidden, "skipped", check.proves, reason)

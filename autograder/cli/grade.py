@@ -19,6 +19,7 @@ from autograder.cli._submit import submit
 from autograder.cli.common import assignments, current_course, describe, require_machine, run, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK
 from autograder.gpu_targets import default_cache
+from autograder.protocol import printable
 from autograder.release.files import write_whole
 from autograder.reports.terminal import make_console, print_run
 from autograder.result import ExerciseResult, RunResult, Sandbox, to_json
@@ -110,7 +111,7 @@ def check(
         chosen, gpu = choose_device(device)
         require_machine(chosen)
         when = "always" if targets else "off"
-        again = f" --dir {shlex.quote(str(folder))}" if folder is not None else ""
+        again = f" --dir {printable(shlex.quote(str(folder)))}" if folder is not None else ""
         with Grader(course, chosen, gpu, targets=when, target_cache=default_cache()) as grader:
             request = Request(handin, selected, seed, repro_options=again)
             with _progress(len(selected), silent=to_stdout or plain) as step:

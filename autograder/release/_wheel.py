@@ -73,7 +73,7 @@ def build_wheel(root: Path) -> Wheel:
                 )
             elif (root / item).is_file():
                 shutil.copy(root / item, sources / item)
-        command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        command = [sys.executable, "-P", "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
         command += [*(["--no-build-isolation"] if _has_setuptools() else []), "--wheel-dir", str(out), str(sources)]
         # The times in the wheel, so that the same sources give the same bytes: 1980-01-01.
         environment = {**os.environ, "SOURCE_DATE_EPOCH": "315532800", "PYTHONDONTWRITEBYTECODE": "1"}

@@ -7,7 +7,7 @@ largest tile further, until its shared memory is known.  On the others that one 
 from __future__ import annotations
 
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ class _Progress:
 
     variants: list[Variant]
     chosen: Variant | None = None
+    tf32_lines: set[int] = field(default_factory=set)
 
 
 def serve_targets(connection: socket.socket) -> None:
@@ -58,10 +59,13 @@ def _lower(progress: _Progress, target: str, case: Any, file_name: str) -> Lower
         for variant in progress.variants:
             progress.chosen = variant  # should this one fail, the later targets try it too
             lowered = lower(variant, target, "ttir", file_name)
+            progress.tf32_lines.update(lowered.tf32_lines)
             if lowered.largest > largest:
                 largest, candidate = lowered.largest, variant
         progress.chosen = candidate
-    return lower(progress.chosen or progress.variants[0], target, case["depth"], file_name)
+    lowered = lower(progress.chosen or progress.variants[0], target, case["depth"], file_name)
+    # A dot that is rounded in any variant is rounded on every target that knows TF32.
+    return replace(lowered, tf32_lines=tuple(sorted(progress.tf32_lines | set(lowered.tf32_lines))))
 
 
 def _measurements(lowered: Lowered) -> dict[str, float]:

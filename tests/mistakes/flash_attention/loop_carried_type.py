@@ -1,6 +1,5 @@
 """Starts the running maximum and sum as plain numbers that turn into tiles inside the loop, which no GPU accepts."""
 
-
 import triton
 import triton.language as tl
 

@@ -1,6 +1,5 @@
 """Leaves tl.dot at its default, which rounds float32 to TF32 on GPUs from sm_80 on."""
 
-
 import triton
 import triton.language as tl
 

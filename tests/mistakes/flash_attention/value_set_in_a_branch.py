@@ -1,6 +1,5 @@
 """Gives a variable a value only inside an `if` at run time; a GPU kernel needs one on every path."""
 
-
 import triton
 import triton.language as tl
 

@@ -1,6 +1,5 @@
 """Sums in float64 and returns l as float64: it went into the loop as float32, which no GPU accepts."""
 
-
 import triton
 import triton.language as tl
 

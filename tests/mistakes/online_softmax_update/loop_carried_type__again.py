@@ -3,7 +3,6 @@
 The same mistake, written another way.
 """
 
-
 import triton
 import triton.language as tl
 

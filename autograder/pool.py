@@ -114,9 +114,9 @@ class Pool:
     def run(self, job: Job, carry_on: CarryOn) -> None:
         """Run a job's checks in order; ``carry_on`` gets each reply and the check that would follow, if any.
 
-        It returns False to leave the rest out.  On CPU each check has a child of its own; on CUDA one child does them
-        all, since opening a context is slow.  A check that hits a time limit is run once more with nothing beside it,
-        and only then counts as a timeout.
+        It returns False to leave the rest out.  One child does the checks one after another; after one that does not
+        run to its end, the rest go on in a fresh child.  A check that hits a time limit is run once more with nothing
+        beside it, and only then counts as a timeout.
 
         Raises:
             WorkerError: the server is gone.
@@ -130,9 +130,8 @@ class Pool:
 
         go_on = True
         while left and go_on:
-            batch = left[:1] if job.device == "cpu" else left
             with self._gate.shared():
-                go_on, blame = self._run_child(replace(job, checks=tuple(batch)), settle)
+                go_on, blame = self._run_child(replace(job, checks=tuple(left)), settle)
             if go_on and blame is not None:
                 go_on = settle(self._second_try(job, left[0]) if blame.outcome == "timeout" else blame)
 

@@ -13,6 +13,9 @@ from typing import Any
 
 SCHEMA = 1
 
+# The message of a check that was left out because an earlier one failed.
+AFTER_A_FAILURE = "Not run, since an earlier check failed."
+
 EXERCISE_OUTCOMES = (
     "pass",
     "partial",

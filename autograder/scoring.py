@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from autograder.catalogue import TARGET_TIER, Check
 from autograder.gpu_targets import TargetVerdict
 from autograder.plan import Plan
-from autograder.result import CheckResult, ExerciseResult
+from autograder.result import AFTER_A_FAILURE, CheckResult, ExerciseResult
 
 if TYPE_CHECKING:
     from autograder.judge.verdict import Verdict
@@ -31,7 +31,7 @@ def check_result(plan: Plan, check: Check, verdict: Verdict | None, device: str,
             verdict.where,
             None if check.hidden else repro,
         )
-    reason = "Not run, since an earlier check failed."
+    reason = AFTER_A_FAILURE
     if device not in check.devices:
         reason = "Runs only on a CUDA GPU." if device == "cpu" else "Runs only on the CPU."
     return CheckResult(check.id, check.tier, check.weight, check.hidden, "skipped", check.proves, reason)

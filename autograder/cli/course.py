@@ -67,7 +67,7 @@ def selfcheck(
 
     chosen, gpu = choose_device(device)
     proofs: list[Proof] = []
-    with Grader(course, chosen, gpu, targets="if-passed") as grader:
+    with Grader(course, chosen, gpu, targets="always" if show else "if-passed") as grader:
         check = SelfCheck(course, grader, jobs, present if show else None, mistake)
         for name in names:
             proof = _run(check, name, plain)
@@ -113,10 +113,9 @@ def release(out: Path | None, wheel: Path | None, stubs_only: bool) -> int:
     else:
         if out is None:
             raise UsageError("Say where the bundle goes with --out DIR, or use --stubs-only.")
-        made, path = bundle.release(course, out, wheel)
-        stubs = made.stubs
-    for stub in stubs:
-        click.echo(f"wrote assignments/{stub}")
+        made, path, stubs = bundle.release(course, out, wheel)
+    for stub, copy in stubs.items():
+        click.echo(f"wrote assignments/{stub}" + (f"; what was there is kept in {copy.name}" if copy else ""))
     if not stubs_only:
         click.echo(f"wrote {path}: {len(made.files)} files, {len(made.data) / 1000:.0f} kB, no leak found")
     return EXIT_OK

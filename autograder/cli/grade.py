@@ -141,10 +141,12 @@ def list_exercises() -> int:
     for lesson in course.lessons:
         click.echo(f"Lesson {lesson.number}: {lesson.title}")
         for exercise in lesson.exercises:
-            needs = f"  (builds on {', '.join(exercise.needs)})" if exercise.needs else ""
-            optional = "  optional" if exercise.optional else ""
-            click.echo(f"  {exercise.id:<24}{exercise.points:>4g} points  {exercise.title}{optional}{needs}")
+            optional = ", optional" if exercise.optional else ""
+            unit = "point" if exercise.points == 1 else "points"
+            click.echo(f"  {exercise.id:<24}{exercise.title}, {exercise.points:g} {unit}{optional}")
             click.echo(f"  {'':<24}assignments/{exercise.stub}")
+            for number, need in enumerate(exercise.needs):
+                click.echo(f"  {'':<24}{'builds on' if number == 0 else '         '} {need}")
     return EXIT_OK
 
 
@@ -193,7 +195,10 @@ def reset(exercise_id: str, folder: Path | None, yes: bool) -> int:
     path = _work_file(course, exercise, folder)
     names = ", ".join(function.name for function in exercise.functions)
     if not yes:
-        click.confirm(f"Put {names} in {path} back to the stub? Your file is copied first.", abort=True)
+        click.echo(f"{names} in {path} will be put back to the stub; your file is copied first.")
+        if not click.confirm("Go on?"):
+            click.echo("Nothing changed.")
+            return EXIT_NOT_ALL
     copy = reset_exercise(course, exercise, path)
     click.echo(f"{exercise.id} is as it was handed out." + (f" Your work is kept in {copy}." if copy else ""))
     return EXIT_OK
@@ -222,7 +227,9 @@ def _progress(total: int, silent: bool) -> Iterator[Any]:
         task = progress.add_task("starting", total=total)
 
         def step(result: ExerciseResult) -> None:
-            progress.update(task, advance=1, description=result.id)
+            # Pieces that a kernel calls are graded too, and come on top of what was asked for.
+            done = progress.tasks[0].completed + 1
+            progress.update(task, completed=done, total=max(total, done), description=result.id)
 
         yield step
 

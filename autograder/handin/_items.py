@@ -14,6 +14,7 @@ from autograder.handin._names import (
     is_backup,
     is_hidden,
     is_junk_folder,
+    is_own_copy,
     kind_of,
     show,
     too_deep,
@@ -49,7 +50,8 @@ class Sieve:
             return None
         kind = kind_of(name)
         if is_backup(name):
-            self.backups.append(shown)
+            if not is_own_copy(name):
+                self.backups.append(shown)
             return None
         if kind is None and is_archive(name):
             self.notes.add(f"{shown} was not read: of archives only zip is; pack it as a .zip.")

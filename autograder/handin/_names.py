@@ -70,6 +70,11 @@ def is_archive(name: str) -> bool:
     return _ARCHIVE.search(name) is not None
 
 
+def is_own_copy(name: str) -> bool:
+    """A copy that `grade reset` made: it is there for the student, and needs no remark."""
+    return re.search(r"\.bak-\d{8}-\d{6}(?:-\d+)?$", name) is not None
+
+
 def is_backup(name: str) -> bool:
     """True for what editors and version control leave beside a file that is read."""
     return _BACKUP.search(name) is not None

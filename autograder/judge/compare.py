@@ -131,7 +131,10 @@ def _special_message(name: str, wrong: torch.Tensor, got: torch.Tensor, exact: t
     value, right = _number(got[index]), _number(exact[index])
     place = _index_text(index, name)
     others = f"{_count(wrong)} are like that{_rows_text(wrong)}"
-    return f"{name} is {value} where {right} belongs, at {place}; {others}."
+    text = f"{name} is {value} where {right} belongs, at {place}; {others}."
+    if torch.isnan(got[index]) and exact[index] == 0:
+        text += " Lanes of a load that are masked off without `other` are undefined, and read as NaN here."
+    return text
 
 
 def _rms(got: torch.Tensor, exact: torch.Tensor, finite: torch.Tensor) -> float:
@@ -207,7 +210,9 @@ def _index_text(index: tuple[int, ...], name: str) -> str:
         return f"row {index[0]}, column {index[1]}"
     if len(index) == 1:
         return f"row {index[0]}"
-    return f"{name}[{', '.join(map(str, index))}]" if index else name
+    if index:
+        return f"tile {', '.join(map(str, index[:-2]))}: row {index[-2]}, column {index[-1]}"
+    return name
 
 
 def _count(wrong: torch.Tensor) -> str:

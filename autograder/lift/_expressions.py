@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from autograder.lift import _allow, _numbers, _reasons
 from autograder.lift._numbers import Number
 from autograder.lift._reasons import brief, shown
 from autograder.lift._scope import Constant, Other, Path, Scope
-from autograder.lift._types import Refusal
+from autograder.lift._types import Refusal, UnknownName
 
 
 @dataclass(slots=True)
@@ -162,7 +163,16 @@ class Expressions:
         if isinstance(self.scope.names.get(name), Constant) and name not in _allow.RESERVED:
             self.constants[name] = None
             return
-        raise Refusal(node.lineno, self._unknown(name))
+        raise self._unknown_name(name, node.lineno)
+
+    def _unknown_name(self, name: str, line: int) -> Refusal:
+        """The error for a name that cannot be used: a slip if it means nothing anywhere, else not allowed."""
+        meaningless = name not in self.scope.names and name not in self.functions and name not in {"tl", "triton"}
+        if not meaningless or _reasons.python_name(name):
+            return Refusal(line, self._unknown(name))
+        near = difflib.get_close_matches(name, sorted(self.local | set(self.functions)), n=1)
+        guess = f" Did you mean {shown(near[0])}?" if near else ""
+        return UnknownName(line, f"{shown(name)} has no value here.{guess}")
 
     def _unknown(self, name: str) -> str:
         """Why a name cannot be used as a value, or called."""

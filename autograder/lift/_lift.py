@@ -83,13 +83,13 @@ class _Lift:
             try:
                 self._vetted(meaning)
             except Refusal as refusal:
-                self._refuse(name, refusal.line, refusal.message)
+                self._refuse(name, refusal.line, refusal.message, refusal.outcome)
             except (Unsafe, RecursionError):
                 what = f"{shown(name)} is laid out in an unusual way; write each statement on one line."
                 self._refuse(name, meaning.lineno, what)
 
-    def _refuse(self, name: str, line: int | None, message: str) -> None:
-        self.problems[name] = Problem("refused", line, message, self.fingerprints.get(name))
+    def _refuse(self, name: str, line: int | None, message: str, outcome: str = "refused") -> None:
+        self.problems[name] = Problem(outcome, line, message, self.fingerprints.get(name))
 
     def _vetted(self, node: ast.FunctionDef) -> None:
         """Normalise, vet and rewrite; raises Refusal, or Unsafe if the rewriting cannot be proved."""

@@ -120,7 +120,15 @@ class LiftedFile:
 class Refusal(Exception):
     """Raised inside the lift where a function holds something that is not on the list."""
 
+    outcome = "refused"
+
     def __init__(self, line: int | None, message: str) -> None:
         super().__init__(message)
         self.line = line
         self.message = message
+
+
+class UnknownName(Refusal):
+    """Raised where a name has no meaning at all: a slip such as any compiler would report."""
+
+    outcome = "compile-error"

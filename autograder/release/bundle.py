@@ -18,9 +18,9 @@ from autograder.catalogue import Course
 from autograder.errors import CourseError, UsageError
 from autograder.release._student_readme import student_readme
 from autograder.release._wheel import build_wheel, read_wheel
-from autograder.release.files import write_whole, zip_bytes
+from autograder.release.files import copy_aside, write_whole, zip_bytes
 from autograder.release.leaks import refuse_leaks
-from autograder.release.stubs import PRISTINE, generate_stubs, stub_files
+from autograder.release.stubs import PRISTINE, generate_stubs
 
 MANIFEST = "MANIFEST.json"
 _EXERCISE_FILES = ("exercise.toml", "launch.py", "oracle.py", "handout.md", "hints.md")
@@ -31,12 +31,11 @@ _JUNK = re.compile(r"^[._]|~$|\.(?:pyc|bak.*|orig|rej|swp|tmp)$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A finished bundle: its file name, its bytes, what is in it by path, and the stubs it was made with."""
+    """A finished bundle: its file name, its bytes, and what is in it by path."""
 
     name: str
     data: bytes
     files: Mapping[str, bytes]
-    stubs: tuple[str, ...]
 
 
 def make_bundle(course: Course, wheel: Path | None = None) -> Bundle:
@@ -56,11 +55,13 @@ def make_bundle(course: Course, wheel: Path | None = None) -> Bundle:
     files[MANIFEST] = _manifest(course, files)
     refuse_leaks(course, files)
     folders = {f"assignments/{Path(stub).parent.as_posix()}" for stub in stubs}
-    return Bundle(f"{slug(course.title)}-{__version__}.zip", zip_bytes(files, folders), files, tuple(stubs))
+    return Bundle(f"{slug(course.title)}-{__version__}.zip", zip_bytes(files, folders), files)
 
 
-def release(course: Course, out: Path, wheel: Path | None = None) -> tuple[Bundle, Path]:
+def release(course: Course, out: Path, wheel: Path | None = None) -> tuple[Bundle, Path, Mapping[str, Path | None]]:
     """Write ``assignments/`` anew and the bundle into the folder ``out``; nothing is written if anything would leak.
+
+    Returns the bundle, its path, and what `write_stubs` returns.
 
     Raises:
         LeakError, CourseError, UsageError: as ``make_bundle``, or ``out`` cannot be written.
@@ -71,23 +72,28 @@ def release(course: Course, out: Path, wheel: Path | None = None) -> tuple[Bundl
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"The folder {out} cannot be made ({(error.strerror or str(error)).lower()}).") from error
-    write_stubs(course)
+    copies = write_stubs(course)
     write_whole(path, bundle.data)
-    return bundle, path
+    return bundle, path, copies
 
 
-def write_stubs(course: Course) -> tuple[str, ...]:
-    """Write ``assignments/`` anew from the solutions; the paths written, in teaching order.
+def write_stubs(course: Course) -> Mapping[str, Path | None]:
+    """Write ``assignments/`` anew from the solutions; what differs from the new stub is copied aside first.
+
+    Returns the copy, if one was made, by the path written, in teaching order.
 
     Raises:
         CourseError: a solution is missing or its markers are wrong.
         UsageError: a stub cannot be written.
     """
+    copies: dict[str, Path | None] = {}
     for stub, text in generate_stubs(course).items():
         path = course.root / "assignments" / stub
         path.parent.mkdir(parents=True, exist_ok=True)
+        differs = path.is_file() and path.read_bytes() != text.encode()
+        copies[stub] = copy_aside(path) if differs else None
         write_whole(path, text.encode())
-    return stub_files(course)
+    return copies
 
 
 def slug(title: str) -> str:

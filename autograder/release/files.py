@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
+import shutil
 import tempfile
+import time
 import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -57,3 +60,12 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def copy_aside(path: Path) -> Path:
+    """Copy a file beside itself under a name with the time in it; no copy replaces another."""
+    first = path.with_name(f"{path.name}.bak-{time.strftime('%Y%m%d-%H%M%S')}")
+    numbered = (first.with_name(f"{first.name}-{number}") for number in itertools.count(2))
+    copy = next(place for place in itertools.chain([first], numbered) if not place.exists())
+    shutil.copy2(path, copy)
+    return copy

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import ast
-import itertools
-import shutil
-import time
 from pathlib import Path
 
 from autograder.catalogue import Course, Exercise
 from autograder.errors import UsageError
 from autograder.handin import split_lines
+from autograder.release.files import copy_aside
 from autograder.release.stubs import pristine_stubs
 
 
 def reset_exercise(course: Course, exercise: Exercise, path: Path) -> Path | None:
     """Replace the exercise's functions in ``path`` by the stub's, or write the whole stub if the file is gone.
 
-    Returns the copy that was made of the file, or None if there was no file.
+    Returns the copy that was made of the file, or None if there was nothing to change.
 
     Raises:
         UsageError: the file does not parse, so that its functions cannot be told apart.
@@ -35,16 +33,11 @@ def reset_exercise(course: Course, exercise: Exercise, path: Path) -> Path | Non
         ) from error
     names = [function.name for function in exercise.functions]
     updated = _replace(text, pristine, names, path)
-    copy = _free_name(path.with_name(f"{path.name}.bak-{time.strftime('%Y%m%d-%H%M%S')}"))
-    shutil.copy2(path, copy)
+    if updated == text:
+        return None
+    copy = copy_aside(path)
     path.write_text(updated, encoding="utf-8")
     return copy
-
-
-def _free_name(path: Path) -> Path:
-    """``path``, or with a number behind it if there is such a file: no copy replaces another."""
-    numbered = (path.with_name(f"{path.name}-{number}") for number in itertools.count(2))
-    return next(place for place in itertools.chain([path], numbered) if not place.exists())
 
 
 def _replace(text: str, pristine: str, names: list[str], path: Path) -> str:

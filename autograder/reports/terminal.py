@@ -15,10 +15,11 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.catalogue import TARGET_TIER
-from autograder.result import CheckResult, ExerciseResult, RunResult
+from autograder.result import AFTER_A_FAILURE, CheckResult, ExerciseResult, RunResult
 
 WIDTH = 80
 
+_BROKEN = frozenset({"partial", "fail", "refused", "compile-error", "timeout", "crashed", "out-of-memory"})
 _STYLES = {
     "pass": "green",
     "partial": "yellow",
@@ -49,8 +50,11 @@ def print_run(console: Console, result: RunResult, plain: bool = False) -> None:
     if story is not None:
         console.print()
         print_story(console, story)
+    others = [item.id for item in result.exercises if item.counts and item.outcome in _BROKEN and item is not story]
+    if story is not None and others:
+        _say(console, f"also open: {', '.join(others)}   (grade check {others[0]} tells its story)", 0)
     for note in result.notes:
-        console.print(Text(f"Note: {note}", style="dim"))
+        _say(console, f"Note: {note}", 0, "dim")
 
 
 def print_header(console: Console, result: RunResult) -> None:
@@ -109,10 +113,14 @@ def print_story(console: Console, exercise: ExerciseResult) -> None:
     if exercise.message:
         _say(console, exercise.message, 2)
     if exercise.outcome == "not-started":
-        _say(console, "Not started: the stub is as it was handed out.", 2)
+        if not exercise.message:
+            _say(console, "Not started: the stub is as it was handed out.", 2)
     else:
         for check in exercise.checks:
             _print_check(console, check)
+        left_out = [check.id for check in exercise.checks if check.message == AFTER_A_FAILURE]
+        if left_out:
+            _say(console, f"not run after the failure: {', '.join(left_out)}", 2)
     for remark in exercise.remarks:
         _say(console, f"Note: {remark}", 2)
     failed = next((check for check in exercise.checks if check.outcome not in ("pass", "skipped")), None)
@@ -124,11 +132,11 @@ def print_story(console: Console, exercise: ExerciseResult) -> None:
 def _print_check(console: Console, check: CheckResult) -> None:
     if check.outcome == "skipped":
         return
-    word = Text(f"{check.outcome:<8}", _style(check.outcome))
+    word = Text(f"{check.outcome:<13} ", _style(check.outcome))
     console.print(Text.assemble("  ", word, check.id, "  (hidden)" if check.hidden else ""))
     if check.outcome != "pass":
-        _say(console, check.message, 10)
-        _say(console, f"This check proves: {check.proves}", 10, "dim")
+        _say(console, check.message, 6)
+        _say(console, f"This check proves: {check.proves}", 6, "dim")
 
 
 def _say(console: Console, text: str, indent: int, style: str = "") -> None:

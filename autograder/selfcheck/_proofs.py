@@ -91,9 +91,11 @@ class SelfCheck:
         for stub, text in stubs.items():
             path = self._course.root / "assignments" / stub
             if not path.is_file() or path.read_text(encoding="utf-8") != text:
-                proof.findings.append(
-                    Finding(f"assignments/{stub}", "is not what its solution makes; run `course release --stubs-only`")
+                message = (
+                    "is not what its solution makes: it was worked on, or the solution changed. `grade` grades what is "
+                    "in it; `course release --stubs-only` writes the stub anew and keeps a copy of the file"
                 )
+                proof.findings.append(Finding(f"assignments/{stub}", message))
         step(1, 1)
 
     def _solutions(self, proof: Proof, step: Step) -> None:

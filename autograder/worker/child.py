@@ -15,7 +15,7 @@ from autograder.protocol import RAN, CheckJob, CheckReply, Job, decode_job, enco
 from autograder.worker import buffers as memory
 from autograder.worker.failures import explain
 from autograder.worker.loader import load_kernels, load_launch, student_file
-from autograder.worker.process import apply_limits, silence
+from autograder.worker.process import apply_limits, renew_cpu_limit, silence
 
 _MAX_REQUEST = 4 * 1024**3
 
@@ -28,7 +28,7 @@ def serve_job(connection: socket.socket) -> None:
         job, folder_name = decode_job(*frame)
         folder = Path(folder_name)
         silence(folder)
-        apply_limits(job.limits, job.device)
+        apply_limits(job.limits, job.device, len(job.checks))
         _Runner(job, folder, connection.sendall).run()
 
 
@@ -67,9 +67,12 @@ class _Runner:
                 self._send(CheckReply(check.id, failure.outcome, failure.message, failure.line))
             return
         for check in self._job.checks:
+            renew_cpu_limit(self._job.limits)
             reply, fatal = self._run_check(check, launch, student, promise[check.id])
             self._send(reply)
-            if fatal:  # a CUDA error sticks to the process: the pool goes on with a fresh one
+            # A CUDA error sticks to the process, and a launch that broke off may have left the interpreter in a state
+            # of its own: the pool goes on with a fresh process.
+            if fatal or (self._job.device == "cpu" and reply.outcome != RAN):
                 return
 
     def _run_check(

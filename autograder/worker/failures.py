@@ -46,7 +46,8 @@ def explain(error: BaseException, student_file: Path, module: str) -> Failure:
             return Failure("crashed", f"The GPU stopped the kernel: {text}. Check masks and offsets.", line, fatal=True)
     message = _describe(root)
     if line is None:
-        message += " No line of yours shows it: the harness noticed when it used what your function returned."
+        found = "No line of yours shows it: the harness noticed when it used what your function returned."
+        message = f"{message.rstrip('.?')}{'?' if message.endswith('?') else '.'} {found}"
     original = str(getattr(root, "error_message", None) or root).strip()
     return Failure("compile-error", message, line, original=original)
 

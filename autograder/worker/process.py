@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import os
 import resource
 import signal
@@ -67,17 +68,34 @@ def _descendants(known: Container[int]) -> list[int]:
     return found
 
 
-def apply_limits(limits: Limits, device: str) -> None:
-    """Set this process's resource limits.  CUDA maps huge address ranges, so memory is limited on CPU only."""
+def apply_limits(limits: Limits, device: str, checks: int) -> None:
+    """Set this process's limits for ``checks`` checks; `renew_cpu_limit` gives each of them its own CPU time.
+
+    CUDA maps huge address ranges, so memory is limited on CPU only.
+    """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (limits.file_bytes, limits.file_bytes))
-    # The soft limit sends SIGXCPU, which says "timeout" to whoever reads the exit status; the hard one kills.
-    cpu = max(1, round(limits.cpu_seconds))
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 5))
+    hard = checks * _cpu_seconds(limits) + 5
+    resource.setrlimit(resource.RLIMIT_CPU, (_cpu_seconds(limits), hard))
     if device != "cuda":
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         memory = pages * resource.getpagesize() + limits.memory_bytes
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+
+
+def renew_cpu_limit(limits: Limits) -> None:
+    """Give the check that begins now its CPU seconds.
+
+    The soft limit sends SIGXCPU, which says "timeout" to whoever reads the exit status; the hard one kills.
+    """
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    soft = math.ceil(usage.ru_utime + usage.ru_stime) + _cpu_seconds(limits)
+    resource.setrlimit(resource.RLIMIT_CPU, (min(soft, hard), hard))
+
+
+def _cpu_seconds(limits: Limits) -> int:
+    return max(1, round(limits.cpu_seconds))
 
 
 def silence(folder: Path) -> None:

@@ -15,7 +15,7 @@ from autograder.protocol import RAN, CheckReply, decode_job, encode_reply, read_
 from autograder.worker.failures import explain
 from autograder.worker.loader import load_kernels, load_launch, student_file
 from autograder.worker.lowering import Lowered, Variant, lower, record
-from autograder.worker.process import apply_limits, silence
+from autograder.worker.process import apply_limits, renew_cpu_limit, silence
 
 _MAX_REQUEST = 64 * 1024**2
 
@@ -37,9 +37,10 @@ def serve_targets(connection: socket.socket) -> None:
         job, folder_name = decode_job(*frame)
         folder = Path(folder_name)
         silence(folder)
-        apply_limits(job.limits, job.device)
+        apply_limits(job.limits, job.device, len(job.checks))
         progress: _Progress | None = None
         for check in job.checks:
+            renew_cpu_limit(job.limits)
             try:
                 if progress is None:
                     student = load_kernels(job, folder)

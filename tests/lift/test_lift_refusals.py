@@ -81,10 +81,6 @@ REFUSED = {
     "n <<= 60": "assignment out",
     "x = (0,) * 1000000000": "tuple",
     # Names
-    "x = undefined": "not known",
-    "x = np": "not known",
-    "x = interpreter_builder": "not known",
-    "x = inspect": "not known",
     "x = __builtins__": "two underscores",
     "x = __import__('os')": "two underscores",
     "x = open": "Python's `open`",
@@ -349,3 +345,16 @@ def test_a_function_may_not_take_a_name_that_kernels_use() -> None:
 def test_problems_of_functions_nobody_needs_are_not_listed() -> None:
     source = FLASH + "\n@triton.jit\ndef unused(x):\n    return open(x)\n"
     assert not lift(source, []).problems
+
+
+@pytest.mark.parametrize("name", ["undefined", "np", "interpreter_builder", "inspect"])
+def test_a_name_without_a_meaning_is_a_compile_error_and_never_reaches_the_interpreters_globals(name: str) -> None:
+    found = problem(kernel(f"pass\nx = {name}\nreturn n", above=ABOVE))
+    assert found.outcome == "compile-error"
+    assert found.message.startswith(f"`{name}` has no value here.")
+
+
+def test_a_slip_in_a_name_gets_a_suggestion() -> None:
+    found = problem(kernel("offsets = n\nreturn ofsets", above=ABOVE))
+    assert found.outcome == "compile-error"
+    assert found.message == "`ofsets` has no value here. Did you mean `offsets`?"

@@ -49,8 +49,18 @@ def test_resetting_every_exercise_gives_the_stub(course: Course, solved: Path) -
 
 def test_copies_do_not_replace_one_another(course: Course, solved: Path) -> None:
     exercise = course.exercise("score_mask")
-    copies = {reset_exercise(course, exercise, solved) for _ in range(3)}
+    work = solved.read_text(encoding="utf-8")
+    copies = set()
+    for _ in range(3):
+        solved.write_text(work, encoding="utf-8")
+        copies.add(reset_exercise(course, exercise, solved))
     assert len(copies) == 3
+
+
+def test_nothing_is_copied_where_there_is_nothing_to_change(course: Course, solved: Path) -> None:
+    exercise = course.exercise("score_mask")
+    assert reset_exercise(course, exercise, solved) is not None
+    assert reset_exercise(course, exercise, solved) is None
 
 
 def test_a_missing_file_is_written_whole(course: Course, tmp_path: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import shutil
 from pathlib import Path
 
 import pytest
 
-from autograder.catalogue import Course
+from autograder.catalogue import Course, load_course
 from autograder.errors import CourseError
+from autograder.release.bundle import write_stubs
 from autograder.release.markers import BEGIN, END, find_regions
 from autograder.release.stubs import PRISTINE, generate_stubs, pristine_stubs, stub_files
 
@@ -60,3 +62,17 @@ def test_a_missing_solution_is_a_plain_sentence(tmp_path: Path) -> None:
     (tmp_path / "solutions" / "lesson7" / "flash_attention.py").unlink()
     with pytest.raises(CourseError, match=r"flash_attention\.py cannot be read"):
         generate_stubs(course)
+
+
+def test_writing_stubs_anew_keeps_what_was_worked_on(course: Course, tmp_path: Path) -> None:
+    for folder in ("course", "solutions", "assignments"):
+        shutil.copytree(course.root / folder, tmp_path / folder)
+    mine = load_course(tmp_path)
+    first, second = (tmp_path / "assignments" / stub for stub in stub_files(mine))
+    first.write_text("# my work\n", encoding="utf-8")
+    kept, untouched = write_stubs(mine).values()
+    assert kept is not None
+    assert kept.read_text(encoding="utf-8") == "# my work\n"
+    assert untouched is None
+    assert first.read_text(encoding="utf-8") == generate_stubs(mine)["lesson7/one_shot_attention.py"]
+    assert second.is_file()

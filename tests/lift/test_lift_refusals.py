@@ -355,6 +355,6 @@ def test_a_name_without_a_meaning_is_a_compile_error_and_never_reaches_the_inter
 
 
 def test_a_slip_in_a_name_gets_a_suggestion() -> None:
-    found = problem(kernel("offsets = n\nreturn ofsets", above=ABOVE))
+    found = problem(kernel("offsets = n\nreturn offsetz", above=ABOVE))
     assert found.outcome == "compile-error"
-    assert found.message == "`ofsets` has no value here. Did you mean `offsets`?"
+    assert found.message == "`offsetz` has no value here. Did you mean `offsets`?"

@@ -138,7 +138,10 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class CheckReply:
-    """What came back for one check: ``line`` is of the student's file, ``seconds`` the launch's wall time."""
+    """What came back for one check: ``line`` is of the student's file, ``seconds`` the launch's wall time.
+
+    ``leaving`` says that the child does no more: the checks that are left go on in a fresh one.
+    """
 
     id: str
     outcome: str
@@ -147,6 +150,7 @@ class CheckReply:
     seconds: float = 0.0
     outputs: Mapping[str, RawTensor] = field(default_factory=dict)
     measurements: Mapping[str, float] = field(default_factory=dict)
+    leaving: bool = False
 
 
 def encode_job(job: Job, folder: str) -> bytes:
@@ -248,6 +252,7 @@ def encode_reply(reply: CheckReply) -> bytes:
         "message": reply.message[:MAX_MESSAGE_CHARS],
         "line": reply.line,
         "seconds": reply.seconds,
+        "leaving": reply.leaving,
         "measurements": dict(reply.measurements),
         "tensors": [
             {"name": name, "dtype": tensor.dtype, "shape": list(tensor.shape)} for name, tensor in reply.outputs.items()
@@ -280,6 +285,7 @@ def decode_reply(header: Mapping[str, Any], payload: memoryview) -> CheckReply:
             seconds=_number(header["seconds"]),
             outputs=dict(zip(names, _cut(entries, payload), strict=True)),
             measurements=measurements,
+            leaving=header.get("leaving") is True,
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ProtocolError(f"malformed reply: {type(error).__name__}") from error

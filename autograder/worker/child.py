@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -69,10 +70,11 @@ class _Runner:
         for check in self._job.checks:
             renew_cpu_limit(self._job.limits)
             reply, fatal = self._run_check(check, launch, student, promise[check.id])
-            self._send(reply)
             # A CUDA error sticks to the process, and a launch that broke off may have left the interpreter in a state
             # of its own: the pool goes on with a fresh process.
-            if fatal or (self._job.device == "cpu" and reply.outcome != RAN):
+            leaving = fatal or (self._job.device == "cpu" and reply.outcome != RAN)
+            self._send(replace(reply, leaving=leaving))
+            if leaving:
                 return
 
     def _run_check(

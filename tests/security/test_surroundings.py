@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from autograder import pool as pool_module
 from autograder.catalogue import Course
 from autograder.judge.oracles import check_seed, load_oracle
 from autograder.judge.tensors import to_raw
 from autograder.plan import Reference
 from autograder.pool import Pool
+from autograder.pool import _conversation as pool_module
 from autograder.protocol import CheckJob, CheckReply, Job, RawTensor
 from autograder.session import Grader, Request
 

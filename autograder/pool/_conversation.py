@@ -1,0 +1,144 @@
+"""The conversation with one child: send the job, read its replies against deadlines, believe nothing unchecked."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.protocol import (
+    MAX_REPLY_HEADER_BYTES,
+    CheckJob,
+    CheckReply,
+    Job,
+    Promise,
+    ProtocolError,
+    StreamEnded,
+    decode_promise,
+    decode_reply,
+    encode_job,
+    keeps_promise,
+    promised_bytes,
+    read_frame,
+)
+
+
+class Broken(Exception):
+    """The conversation with a child cannot go on; says how its current check ended."""
+
+    def __init__(self, outcome: str, message: str) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a child ended."""
+
+    code: int
+    signal: int
+
+
+def replies(connection: socket.socket, job: Job, folder: Path) -> Iterator[CheckReply]:
+    """Send the job and yield the replies until all are there or the child ends.
+
+    Raises:
+        Broken: a time limit is hit, or the child talks nonsense.
+    """
+    stream = _Stream(connection)
+    try:
+        stream.limit(job.limits.wall_seconds)
+        connection.sendall(encode_job(job, str(folder)))
+        # Where kernels are only lowered, no reply brings outputs.
+        promise: Promise | None = {check.id: {} for check in job.checks} if job.device == "targets" else None
+        for check in job.checks:
+            stream.limit(job.limits.wall_seconds)
+            frame = _frame(stream, job, promise)
+            if promise is None and frame is not None and frame[0].get("kind") == "promise":
+                promise = decode_promise(*frame)
+                frame = _frame(stream, job, promise)
+            if frame is None:
+                return
+            reply = decode_reply(*frame)
+            if reply.id != check.id or not _may_say(reply, promise):
+                raise ProtocolError("a reply that was not asked for")
+            yield reply
+    except TimeoutError:
+        limit = f"{job.limits.wall_seconds:.0f} s"
+        raise Broken("timeout", f"The check did not end within {limit}. Is there a loop that never ends?") from None
+    except StreamEnded:
+        return
+    except ProtocolError:
+        message = "The kernel's process sent something that is no result, and was stopped."
+        raise Broken("crashed", message) from None
+    except OSError:
+        return  # the child died while we wrote to it: its exit status tells how
+
+
+def _frame(stream: _Stream, job: Job, promise: Promise | None) -> tuple[Mapping[str, Any], memoryview] | None:
+    payload = min(job.limits.output_bytes, promised_bytes(promise or {}))
+    return read_frame(stream.read, payload, MAX_REPLY_HEADER_BYTES)
+
+
+def _may_say(reply: CheckReply, promise: Promise | None) -> bool:
+    """Whether a child can know what it says.
+
+    Before its promise nothing of the student's has run, and only the course can be at fault; after it, never.  Whether
+    time is up is for the pool to say.
+    """
+    if promise is None:
+        return reply.outcome == "grader-error"
+    return reply.outcome not in ("grader-error", "timeout") and keeps_promise(reply, promise)
+
+
+class _Stream:
+    """Reads from a socket against a deadline, which holds for a whole frame, however slowly it drips."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._end = 0.0
+
+    def limit(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+        self._connection.settimeout(seconds)
+
+    def read(self, size: int) -> bytes:
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._connection.settimeout(left)
+        try:
+            return self._connection.recv(size)
+        except ConnectionError:
+            return b""
+
+
+def ended_early(check: CheckJob) -> CheckReply:
+    return CheckReply(check.id, "crashed", "The kernel's process ended before it had a result.")
+
+
+def blame_of(check: CheckJob, ended: Exit) -> CheckReply | None:
+    """What a child's exit says of the check it left unanswered; None if it left by itself, as after a CUDA error."""
+    if ended.signal == signal.SIGXCPU:
+        return CheckReply(check.id, "timeout", "The check used up its CPU time. Is there a loop that never ends?")
+    if ended.signal == signal.SIGXFSZ:
+        return CheckReply(check.id, "crashed", "The kernel's process wrote more to disk than a check may write.")
+    if ended.signal:
+        name = _signal_name(ended.signal)
+        message = f"The kernel's process was ended by {name}. Is memory touched that is not the kernel's?"
+        return CheckReply(check.id, "crashed", message)
+    if ended.code:
+        return CheckReply(check.id, "crashed", f"The kernel's process ended with exit code {ended.code}.")
+    return None
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # most real-time signals have none
+        return f"signal {number}"

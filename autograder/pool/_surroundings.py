@@ -1,0 +1,51 @@
+"""What a worker gets to see of this machine, and how its folders go away again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import site
+import subprocess
+from pathlib import Path
+
+# What a worker may see of our environment.  Everything else, tokens and passwords above all, stays here.
+_PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CC", "TZ")
+
+
+def environment(device: str, folder: Path) -> dict[str, str]:
+    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    package = str(Path(__file__).resolve().parents[2])
+    environment.update(
+        PYTHONPATH=os.pathsep.join(filter(None, [package, *_import_folders()])),
+        PYTHONDONTWRITEBYTECODE="1",
+        PYTHONHASHSEED="0",
+        HOME=str(folder),
+        PYTHONUSERBASE=site.getuserbase(),  # HOME is another, and torch may be installed for this user
+        TMPDIR=str(folder),
+        TRITON_CACHE_DIR=str(folder / "triton-cache"),
+        TRITON_DEFAULT_FP_FUSION="1",
+        OMP_NUM_THREADS="1",
+        OPENBLAS_NUM_THREADS="1",
+        MKL_NUM_THREADS="1",
+    )
+    if device == "cpu":
+        environment["TRITON_INTERPRET"] = "1"
+    if device != "cuda":
+        environment["CUDA_VISIBLE_DEVICES"] = ""
+    return environment
+
+
+def _import_folders() -> list[str]:
+    """PYTHONPATH as we were given it, since torch may be found through it; without relative folders.
+
+    They would mean the folder that jobs write to, and here they may mean a hand-in.
+    """
+    return [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(folder)]
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder that hostile code may have filled; what resists stays behind in the temporary folder."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    except RecursionError:  # a thousand folders inside each other; `rm` goes down without recursion
+        subprocess.run(["rm", "-rf", "--", str(folder)], stdin=subprocess.DEVNULL, capture_output=True, check=False)

@@ -120,10 +120,10 @@ def check(
         if json_path is not None:
             _write_json(json_path, _failed(course, seed, device, describe(error)))
         raise
+    if json_path is not None:  # before anything is printed: the reader of a pipe may go away
+        _write_json(json_path, result)
     if not to_stdout:
         print_run(make_console(sys.stdout, plain), result, plain)
-    if json_path is not None:
-        _write_json(json_path, result)
     return EXIT_OK if result.all_passed else EXIT_NOT_ALL
 
 

@@ -132,6 +132,8 @@ class Grader:
             WorkerError: the worker is gone.
         """
         plans, notes = plan_exercises(self.course, request.handin, request.exercises, request.reference)
+        from autograder.judge import verdict  # noqa: F401 - while the worker imports torch, so does the judge
+
         self._pool.wait_ready()
         results = self._run_plans(plans, request, progress)
         wanted = {exercise.id for exercise in request.exercises}
@@ -214,7 +216,9 @@ class Grader:
         if failed and request.reference is None:
             return scoring.not_run(plan, "skipped", f"Calls {' and '.join(failed)}, which has to pass first.")
         job = self._job(plan, failed, request)
-        verdicts = self._verdicts(plan, job, runnable, request)
+        with ThreadPoolExecutor(1) as beside:  # the compiler works beside the checks, not after them
+            lowering = beside.submit(self._target_verdict, plan, job) if self._targets == "always" else None
+            verdicts = self._verdicts(plan, job, runnable, request)
         message = ""
         if failed:
             message = f"Graded with the reference in place of {' and '.join(failed)}, which did not pass."
@@ -222,17 +226,20 @@ class Grader:
         checks = [
             scoring.check_result(plan, check, verdicts.get(check.id), self.device, repro) for check in plan.checks
         ]
-        targets = self._target_verdict(plan, job, all(check.outcome in ("pass", "skipped") for check in checks))
+        if lowering is not None:
+            targets = lowering.result()
+        elif self._targets == "if-passed" and any(check.outcome not in ("pass", "skipped") for check in checks):
+            targets = TargetVerdict("skipped", "Not run: another check failed.", None, ())
+        else:
+            targets = self._target_verdict(plan, job)
         return scoring.scored(plan, checks, targets, message, time.perf_counter() - start, self.device, repro)
 
-    def _target_verdict(self, plan: Plan, job: Job, passed: bool) -> TargetVerdict | None:
+    def _target_verdict(self, plan: Plan, job: Job) -> TargetVerdict | None:
         """Whether the kernels would compile for the course's GPUs; None if the course names none."""
         if not self.course.gpu_targets:
             return None
         if self._targets == "off":
             return TargetVerdict("skipped", "GPU targets were not asked for.", None, ())
-        if self._targets == "if-passed" and not passed:
-            return TargetVerdict("skipped", "Not run: another check failed.", None, ())
         try:
             return self._checker.check(job, self._launches(plan.exercise), plan.exercise.true_float32)
         except WorkerError as error:

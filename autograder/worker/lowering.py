@@ -82,11 +82,12 @@ class Lowered:
     """What is known of one variant on one target; ``shared`` is in bytes a block, None before the stage that knows.
 
     ``largest`` is the number of elements of the largest tile, ``tf32_lines`` the lines in the student's file of float32
-    dots that the compiled code rounds to TF32 (0 where the line is unknown).
+    dots that the compiled code rounds to TF32 (0 where the line is unknown), ``dots`` says whether there is any tl.dot.
     """
 
     largest: int
     tf32_lines: tuple[int, ...]
+    dots: bool
     shared: int | None = None
     registers: int | None = None
     spills: int | None = None
@@ -140,7 +141,9 @@ def lower(variant: Variant, target: str, depth: str, file_name: str) -> Lowered:
         if stage == depth:
             break
     registers, spills = _resources(module) if depth == "cubin" else (None, None)
-    return Lowered(_largest(text), tuple(_tf32_lines(text, file_name)), metadata.get("shared"), registers, spills)
+    return Lowered(
+        _largest(text), tuple(_tf32_lines(text, file_name)), "tt.dot" in text, metadata.get("shared"), registers, spills
+    )
 
 
 def _variant(kernel: Any, args: tuple[Any, ...], meta: Mapping[str, Any]) -> Variant:

@@ -1,7 +1,8 @@
 """What a forked child does for a lowering job: one reply a GPU target, without a GPU and without torch.
 
 On the first target, the smallest, every variant is lowered as far as the front end's checks, and the one with the
-largest tile further, until its shared memory is known.  On the others that one is lowered to the target's layouts.
+largest tile further, until its shared memory is known.  On the others that one is lowered to the target's layouts, if
+it has a dot, and through the front end otherwise.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class _Progress:
     variants: list[Variant]
     chosen: Variant | None = None
     tf32_lines: set[int] = field(default_factory=set)
+    dots: bool = False
 
 
 def serve_targets(connection: socket.socket) -> None:
@@ -61,10 +63,14 @@ def _lower(progress: _Progress, target: str, case: Any, file_name: str) -> Lower
             progress.chosen = variant  # should this one fail, the later targets try it too
             lowered = lower(variant, target, "ttir", file_name)
             progress.tf32_lines.update(lowered.tf32_lines)
+            progress.dots |= lowered.dots
             if lowered.largest > largest:
                 largest, candidate = lowered.largest, variant
         progress.chosen = candidate
-    lowered = lower(progress.chosen or progress.variants[0], target, case["depth"], file_name)
+    depth = case["depth"]
+    if depth == "ttgir" and not progress.dots:
+        depth = "ttir"  # layouts differ between targets by their matrix units, and without a dot none is used
+    lowered = lower(progress.chosen or progress.variants[0], target, depth, file_name)
     # A dot that is rounded in any variant is rounded on every target that knows TF32.
     return replace(lowered, tf32_lines=tuple(sorted(progress.tf32_lines | set(lowered.tf32_lines))))
 

@@ -90,7 +90,7 @@ def run(pool: Pool, folder: Path, attack: str) -> dict[str, CheckReply]:
         module=MODULE.format(attack=attack),
         functions=("kernel",),
         checks=tuple(CheckJob(f"n{n}", {"n": n}, {"x": x}) for n in range(3)),
-        limits=Limits(cpu_seconds=1, wall_seconds=1.5, memory_bytes=1 << 30, file_bytes=1 << 20),
+        limits=Limits(cpu_seconds=2, wall_seconds=4, memory_bytes=1 << 30, file_bytes=1 << 20),
     )
     replies: dict[str, CheckReply] = {}
     pool.run(job, lambda reply, following: replies.update({reply.id: reply}) is None)

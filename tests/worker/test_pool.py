@@ -92,7 +92,7 @@ def make_job(folder: Path, module: str, sizes: tuple[int, ...] = (5, 6, 7)) -> J
         checks=tuple(
             CheckJob(f"n{n}", {"n": n}, {"x": RawTensor("float32", (n,), bytes(range(n)) * 4)}) for n in sizes
         ),
-        limits=Limits(cpu_seconds=1, wall_seconds=2, memory_bytes=1 << 30, file_bytes=1 << 20, output_bytes=1 << 20),
+        limits=Limits(cpu_seconds=2, wall_seconds=4, memory_bytes=1 << 30, file_bytes=1 << 20, output_bytes=1 << 20),
     )
 
 

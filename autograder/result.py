@@ -16,31 +16,6 @@ SCHEMA = 1
 # The message of a check that was left out because an earlier one failed.
 AFTER_A_FAILURE = "Not run, since an earlier check failed."
 
-EXERCISE_OUTCOMES = (
-    "pass",
-    "partial",
-    "fail",
-    "not-started",
-    "refused",
-    "compile-error",
-    "timeout",
-    "crashed",
-    "out-of-memory",
-    "skipped",
-    "grader-error",
-)
-CHECK_OUTCOMES = (
-    "pass",
-    "fail",
-    "refused",
-    "compile-error",
-    "timeout",
-    "crashed",
-    "out-of-memory",
-    "skipped",
-    "grader-error",
-)
-
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:

@@ -8,7 +8,6 @@ import types
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -92,8 +91,3 @@ def check_seed(exercise: Exercise, check: Check, seed: int, secret: bytes | None
     else:
         digest = hashlib.sha256(text).digest()
     return int.from_bytes(digest[:8], "little") >> 1
-
-
-def describe_case(case: Mapping[str, Any]) -> str:
-    """A case in one line: ``seqlen_q=32, causal=True``."""
-    return ", ".join(f"{name}={value}" for name, value in case.items())

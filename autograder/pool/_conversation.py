@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
+import stat
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,6 +27,8 @@ from autograder.protocol import (
     promised_bytes,
     read_frame,
 )
+
+_TOUCHED = "Is memory touched that is not the kernel's?"
 
 
 class Broken(Exception):
@@ -122,19 +126,41 @@ def ended_early(check: CheckJob) -> CheckReply:
     return CheckReply(check.id, "crashed", "The kernel's process ended before it had a result.")
 
 
-def blame_of(check: CheckJob, ended: Exit) -> CheckReply | None:
+def blame_of(check: CheckJob, ended: Exit, job: Job, short_of_memory: bool) -> CheckReply | None:
     """What a child's exit says of the check it left unanswered; None if it left by itself, as after a CUDA error."""
+    whose = "The compiler" if job.device == "targets" else "The kernel's process"
     if ended.signal == signal.SIGXCPU:
         return CheckReply(check.id, "timeout", "The check used up its CPU time. Is there a loop that never ends?")
     if ended.signal == signal.SIGXFSZ:
-        return CheckReply(check.id, "crashed", "The kernel's process wrote more to disk than a check may write.")
+        return CheckReply(check.id, "crashed", f"{whose} wrote more to disk than a check may write.")
+    if ended.signal and short_of_memory:
+        gigabytes = job.limits.memory_bytes / 1024**3
+        message = f"{whose} needed more than the {gigabytes:.3g} GB of memory that a check may use."
+        return CheckReply(check.id, "crashed", f"{message} Is there a loop that unrolls without end?")
     if ended.signal:
-        name = _signal_name(ended.signal)
-        message = f"The kernel's process was ended by {name}. Is memory touched that is not the kernel's?"
-        return CheckReply(check.id, "crashed", message)
+        guess = "Is a tile or a loop far too large?" if job.device == "targets" else _TOUCHED
+        return CheckReply(check.id, "crashed", f"{whose} was ended by {_signal_name(ended.signal)}. {guess}")
     if ended.code:
-        return CheckReply(check.id, "crashed", f"The kernel's process ended with exit code {ended.code}.")
+        return CheckReply(check.id, "crashed", f"{whose} ended with exit code {ended.code}.")
     return None
+
+
+def ran_out_of_memory(folder: Path) -> bool:
+    """Whether a child's last words are those of C++ code that gets no memory.
+
+    Only a guess at the wording: a kernel that could print these words would lose the check all the same.
+    """
+    try:
+        # The child may have put anything in the place of its log: a link, or a pipe that nobody writes to.
+        handle = os.open(folder / "log", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open(handle, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                return False
+            stream.seek(max(0, os.fstat(handle).st_size - 4096))
+            tail = stream.read(4096)
+    except OSError:
+        return False
+    return any(words in tail for words in (b"bad_alloc", b"out of memory"))
 
 
 def _signal_name(number: int) -> str:

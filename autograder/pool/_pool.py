@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import WorkerError
-from autograder.pool._conversation import Broken, Exit, blame_of, ended_early, replies
+from autograder.pool._conversation import Broken, Exit, blame_of, ended_early, ran_out_of_memory, replies
 from autograder.pool._gate import Gate
 from autograder.pool._surroundings import environment, remove
 from autograder.protocol import CheckJob, CheckReply, Job
@@ -128,25 +128,26 @@ class Pool:
         """
         folder = Path(tempfile.mkdtemp(dir=self._folder))
         ours, theirs = socket.socketpair()
-        job_id = self._open_job(theirs)
         unanswered = list(job.checks)
         blame: CheckReply | None = None
         go_on, leaving = True, False
-        try:
-            with ours:
+        with ours, contextlib.ExitStack() as cleanup:
+            cleanup.callback(remove, folder)
+            job_id = self._open_job(theirs)
+            try:
                 for reply in replies(ours, job, folder):
                     unanswered.pop(0)
                     go_on, leaving = settle(reply), reply.leaving
                     if leaving or not go_on:
                         break
-        except Broken as broken:
-            blame = CheckReply(unanswered[0].id, broken.outcome, broken.message)
-        finally:
-            self._send({"kill": job_id})
-            ended = self._wait_exit(job_id)
-            remove(folder)
+            except Broken as broken:
+                blame = CheckReply(unanswered[0].id, broken.outcome, broken.message)
+            finally:
+                self._send({"kill": job_id})
+                ended = self._wait_exit(job_id)
+            short_of_memory = ran_out_of_memory(folder)
         if go_on and unanswered and blame is None and not leaving:
-            blame = blame_of(unanswered[0], ended)
+            blame = blame_of(unanswered[0], ended, job, short_of_memory)
             if blame is None and len(unanswered) == len(job.checks):
                 blame = ended_early(unanswered[0])
         return go_on, blame

@@ -45,11 +45,16 @@ def explain(error: BaseException, student_file: Path, module: str) -> Failure:
             text = str(item).splitlines()[0]
             return Failure("crashed", f"The GPU stopped the kernel: {text}. Check masks and offsets.", line, fatal=True)
     message = _describe(root)
-    if line is None:
+    if line is None and not _names_no_line(root):
         found = "No line of yours shows it: the harness noticed when it used what your function returned."
         message = f"{message.rstrip('.?')}{'?' if message.endswith('?') else '.'} {found}"
     original = str(getattr(root, "error_message", None) or root).strip()
     return Failure("compile-error", message, line, original=original)
+
+
+def _names_no_line(error: BaseException) -> bool:
+    """Whether the compiler's passes failed, which know the whole kernel and no line of it."""
+    return str(error).startswith("PassManager::run")
 
 
 def _describe(error: BaseException) -> str:

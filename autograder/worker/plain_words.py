@@ -69,6 +69,10 @@ _COMPLAINTS: tuple[tuple[str, str], ...] = (
         r"numel \((\d+)\) exceeds triton maximum tensor numel \((\d+)\)",
         "A tile of {0} elements is too large: {1} are the most.",
     ),
+    (
+        r"^PassManager::run failed$",
+        "The compiler gave up on the kernel without naming a line. Is a tile, or what a loop unrolls to, far too large?",
+    ),
 )
 _PATTERNS = tuple((re.compile(pattern), text) for pattern, text in _COMPLAINTS)
 

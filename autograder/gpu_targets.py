@@ -85,7 +85,9 @@ class TargetChecker:
             return reply.outcome != "timeout"  # what keeps the compiler busy once would do so for every target
 
         checks = tuple(
-            CheckJob(target, {"cases": list(cases), "every_variant": not number, "depth": _depth(number, full)}, {})
+            CheckJob(
+                target, {"cases": list(cases), "every_variant": not number, "depth": "cubin" if full else "shared"}, {}
+            )
             for number, target in enumerate(self._targets)
         )
         self._pool().run(
@@ -123,12 +125,6 @@ def default_cache() -> Path:
     """Where this user's verdicts are kept: ``$XDG_CACHE_HOME`` or ``~/.cache``."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(base) / "mini-flash-attention" / "targets"
-
-
-def _depth(number: int, full: bool) -> str:
-    if full:
-        return "cubin"
-    return "llir" if number == 0 else "ttgir"
 
 
 def _judge(reply: CheckReply, true_float32: bool) -> tuple[TargetResult, int | None]:

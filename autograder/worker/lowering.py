@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import triton
-from triton._C.libtriton import ir
+from triton._C.libtriton import ir, nvidia, passes
 from triton.backends.compiler import GPUTarget
+from triton.backends.nvidia.compiler import get_ptx_version_from_options
 from triton.compiler import ASTSource, make_backend
 
-# How far a variant is lowered: the front end's checks, the layouts of a target, its shared memory, machine code.
-DEPTHS = ("ttir", "ttgir", "llir", "cubin")
+# How far a variant is lowered, and the backend's stages to there (none: all of them): the front end's checks, the
+# layouts of a target and with them its shared memory, LLVM IR, machine code.
+_STAGES = {"ttir": ("ttir",), "shared": ("ttir", "ttgir"), "llir": ("ttir", "ttgir", "llir"), "cubin": ()}
 
 _TENSOR = re.compile(r"tensor<((?:\d+x)+)")
 _DOT = re.compile(r"tt\.dot\b(?!_).*?inputPrecision\s*=\s*(\w+).*?:\s*tensor<[\dx]*f32")
@@ -114,7 +116,10 @@ def record(launch: Any, student: Any, cases: Sequence[Mapping[str, Any]]) -> lis
 
 
 def lower(variant: Variant, target: str, depth: str, file_name: str) -> Lowered:
-    """Lower one variant for a target such as ``sm_75``; raises what Triton raises."""
+    """Lower one variant for a target such as ``sm_75`` to ``ttir``, ``shared``, ``llir`` or ``cubin``.
+
+    Raises what Triton raises.
+    """
     gpu = GPUTarget("cuda", int(target.removeprefix("sm_")), 32)
     backend = make_backend(gpu)
     names = variant.kernel.arg_names
@@ -134,16 +139,44 @@ def lower(variant: Variant, target: str, depth: str, file_name: str) -> Lowered:
     backend.add_stages(stages, options, source.language)
     metadata: dict[str, Any] = {"target": gpu, **options.__dict__}
     text = ""
-    for stage in DEPTHS if depth != "cubin" else stages:
+    for stage in _STAGES[depth] or stages:
         module = stages[stage](module, metadata)
         if stage == "ttir":
             text = str(module)
-        if stage == depth:
-            break
+    shared = metadata.get("shared")  # known after LLVM IR
+    if depth == "shared":
+        shared = _allocate_shared(module, stages, metadata, options)
     registers, spills = _resources(module) if depth == "cubin" else (None, None)
-    return Lowered(
-        _largest(text), tuple(_tf32_lines(text, file_name)), "tt.dot" in text, metadata.get("shared"), registers, spills
-    )
+    return Lowered(_largest(text), tuple(_tf32_lines(text, file_name)), "tt.dot" in text, shared, registers, spills)
+
+
+def _allocate_shared(module: Any, stages: Mapping[str, Any], metadata: dict[str, Any], options: Any) -> int | None:
+    """Bytes of shared memory a block of a kernel in TTGIR needs; changes ``module``.
+
+    The CUDA backend begins its way to LLVM IR with these passes.  The rest of that way takes up to a hundred times as
+    long and leaves the figure as it is; it is gone only where this Triton names its passes otherwise.
+    """
+    try:
+        manager = _allocation(module.context, metadata["target"].arch, options)
+    except (AttributeError, TypeError):
+        stages["llir"](module, metadata)
+        return metadata.get("shared")
+    manager.run(module, "allocate_shared_memory")
+    return module.get_int_attr("ttg.shared")
+
+
+def _allocation(context: Any, capability: int, options: Any) -> Any:
+    manager = ir.pass_manager(context)
+    passes.ttgpuir.add_combine_tensor_select_and_if(manager)
+    try:
+        passes.ttgpuir.add_allocate_warp_groups(manager, False)
+    except TypeError:  # Triton 3.6
+        passes.ttgpuir.add_allocate_warp_groups(manager)
+    passes.convert.add_scf_to_cf(manager)
+    passes.gluon.add_inliner(manager)
+    version = get_ptx_version_from_options(options, capability)
+    nvidia.passes.ttgpuir.add_allocate_shared_memory_nv(manager, capability, version)
+    return manager
 
 
 def _variant(kernel: Any, args: tuple[Any, ...], meta: Mapping[str, Any]) -> Variant:

@@ -1,8 +1,9 @@
 """What a forked child does for a lowering job: one reply a GPU target, without a GPU and without torch.
 
-On the first target, the smallest, every variant is lowered as far as the front end's checks, and the one with the
-largest tile further, until its shared memory is known.  On the others that one is lowered to the target's layouts, if
-it has a dot, and through the front end otherwise.
+On the first target, the smallest, every variant is lowered as far as the front end's checks, the one with the largest
+tile further, until its shared memory is known, and the one with the smallest tile to LLVM IR, since some faults show
+only there.  The other targets see the largest alone; without a dot they make no difference to it, and the front end is
+enough.
 """
 
 from __future__ import annotations
@@ -58,17 +59,18 @@ def serve_targets(connection: socket.socket) -> None:
 
 def _lower(progress: _Progress, target: str, case: Any, file_name: str) -> Lowered:
     if case["every_variant"]:
-        largest = 0
+        sizes: dict[int, Variant] = {}
         for variant in progress.variants:
             progress.chosen = variant  # should this one fail, the later targets try it too
             lowered = lower(variant, target, "ttir", file_name)
             progress.tf32_lines.update(lowered.tf32_lines)
             progress.dots |= lowered.dots
-            if lowered.largest > largest:
-                largest, candidate = lowered.largest, variant
-        progress.chosen = candidate
+            sizes.setdefault(lowered.largest, variant)
+        progress.chosen = sizes[min(sizes)]
+        lower(progress.chosen, target, "llir", file_name)
+        progress.chosen = sizes[max(sizes)]
     depth = case["depth"]
-    if depth == "ttgir" and not progress.dots:
+    if depth == "shared" and not progress.dots and not case["every_variant"]:
         depth = "ttir"  # layouts differ between targets by their matrix units, and without a dot none is used
     lowered = lower(progress.chosen or progress.variants[0], target, depth, file_name)
     # A dot that is rounded in any variant is rounded on every target that knows TF32.

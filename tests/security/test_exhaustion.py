@@ -115,7 +115,7 @@ def targeting(course: Course) -> Iterator[Grader]:
 
 
 # Without memory the compiler's passes either end the process or fail.
-_TOO_LARGE = "more than the 0.5 GB of memory|far too large"
+_TOO_LARGE = "more than the 0.5 GB of memory|loop too large"
 
 
 @pytest.mark.parametrize(

@@ -160,9 +160,11 @@ def _allocate_shared(module: Any, stages: Mapping[str, Any], metadata: dict[str,
         manager = _allocation(module.context, metadata["target"].arch, options)
     except (AttributeError, TypeError):
         stages["llir"](module, metadata)
-        return metadata.get("shared")
-    manager.run(module, "allocate_shared_memory")
-    return module.get_int_attr("ttg.shared")
+        shared: int | None = metadata.get("shared")
+    else:
+        manager.run(module, "allocate_shared_memory")
+        shared = module.get_int_attr("ttg.shared")
+    return shared
 
 
 def _allocation(context: Any, capability: int, options: Any) -> Any:

@@ -6,14 +6,15 @@ with the file's name, and no later room has to doubt a value.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from autograder.errors import CourseError, UsageError
+from autograder.toml_table import Table
 
 TIERS = ("tiny", "ragged", "stress", "speed")
 # Not a tier of exercise.toml: the check on GPU targets, which is made for every exercise and never ends it.
@@ -98,9 +99,24 @@ class Exercise:
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
+    """One chapter; without a ``deadline`` nothing is late."""
+
     number: int
     title: str
     exercises: tuple[Exercise, ...]
+    deadline: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LatePolicy:
+    """What lateness costs: the share ``per_day`` of a lesson's score for each day begun after deadline and ``grace``.
+
+    Never more than the share ``at_most``.
+    """
+
+    per_day: float = 0.0
+    at_most: float = 1.0
+    grace: timedelta = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +128,7 @@ class Course:
     release_url: str
     gpu_targets: tuple[str, ...]
     lessons: tuple[Lesson, ...]
+    late: LatePolicy = LatePolicy()
 
     @property
     def exercises(self) -> tuple[Exercise, ...]:
@@ -169,26 +186,40 @@ def load_course(root: Path) -> Course:
         CourseError: a file is missing, is no TOML, or has a missing, unknown or ill-typed key.
     """
     path = root / "course" / "course.toml"
-    table = _Table.read(path)
+    table = Table.read(path)
     lessons = []
     for entry in table.tables("lesson"):
         number, title, ids = entry.integer("number"), entry.text("title"), entry.texts("exercises")
+        deadline = entry.time("deadline")
         entry.finish()
         exercises = tuple(_load_exercise(root, number, exercise_id) for exercise_id in ids)
-        lessons.append(Lesson(number, title, exercises))
+        lessons.append(Lesson(number, title, exercises, deadline))
     course = Course(
         root=root,
         title=table.text("title"),
         release_url=table.text("release_url", ""),
         gpu_targets=table.texts("gpu_targets", ()),
         lessons=tuple(lessons),
+        late=_late_policy(table.table("late", {})),
     )
     table.finish()
     _check_course(course, path)
     return course
 
 
-def read_checks(table: _Table, hidden: bool = False) -> tuple[Check, ...]:
+def _late_policy(table: Table) -> LatePolicy:
+    policy = LatePolicy(
+        per_day=table.number("per_day", 0.0),
+        at_most=table.number("at_most", 1.0),
+        grace=timedelta(minutes=table.number("grace_minutes", 0.0)),
+    )
+    table.finish()
+    if not (0 <= policy.per_day <= 1 and 0 <= policy.at_most <= 1 and policy.grace >= timedelta(0)):
+        raise CourseError("course.toml: [late] takes shares from 0 to 1, such as per_day = 0.1, and minutes of grace.")
+    return policy
+
+
+def read_checks(table: Table, hidden: bool = False) -> tuple[Check, ...]:
     """The ``[[checks]]`` of an exercise, or of one exercise's hidden cases."""
     checks = []
     for entry in table.tables("checks"):
@@ -214,7 +245,7 @@ def load_hidden(path: Path, course: Course) -> Mapping[str, tuple[Check, ...]]:
     """
     if not path.is_file():
         return {}
-    table = _Table.read(path)
+    table = Table.read(path)
     known = {exercise.id: exercise for exercise in course.exercises}
     hidden = {}
     for exercise_id in table.names():
@@ -230,7 +261,7 @@ def load_hidden(path: Path, course: Course) -> Mapping[str, tuple[Check, ...]]:
 
 def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
     folder = root / "course" / "exercises" / f"lesson{lesson}" / exercise_id
-    table = _Table.read(folder / "exercise.toml")
+    table = Table.read(folder / "exercise.toml")
     functions = []
     for entry in table.tables("functions"):
         function = Function(entry.text("name"), entry.texts("parameters"), frozenset(entry.texts("constexpr", ())))
@@ -282,86 +313,3 @@ def _check_ids(checks: tuple[Check, ...], where: str) -> None:
     ids = [check.id for check in checks]
     if twice := [name for name in ids if ids.count(name) > 1]:
         raise CourseError(f"{where}: the check id {twice[0]!r} is used twice.")
-
-
-class _Table:
-    """A TOML table that knows where it stands in its file, and complains about what is missing or left over."""
-
-    def __init__(self, values: dict[str, Any], where: str) -> None:
-        self._values = values
-        self._where = where
-        self._left = set(values)
-
-    @classmethod
-    def read(cls, path: Path) -> _Table:
-        try:
-            return cls(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
-        except OSError as error:
-            raise CourseError(f"{path} cannot be read ({error.strerror}).") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise CourseError(f"{path} is not valid TOML: {error}.") from error
-
-    def names(self) -> tuple[str, ...]:
-        return tuple(self._values)
-
-    def finish(self) -> None:
-        """Raises CourseError when a key was never asked for: it is a typing error."""
-        if self._left:
-            raise CourseError(f"{self._where}: unknown key {sorted(self._left)[0]!r}.")
-
-    def text(self, key: str, default: str | None = None) -> str:
-        value: str = self._get(key, str, default)
-        return value
-
-    def integer(self, key: str) -> int:
-        value: int = self._get(key, int, None)
-        return value
-
-    def number(self, key: str, default: float | None = None) -> float:
-        value = self._get(key, (int, float), default)
-        return float(value)
-
-    def flag(self, key: str, default: bool) -> bool:
-        value: bool = self._get(key, bool, default)
-        return value
-
-    def mapping(self, key: str, default: dict[str, Any] | None = None) -> dict[str, Any]:
-        value: dict[str, Any] = self._get(key, dict, default)
-        return value
-
-    def table(self, key: str) -> _Table:
-        return _Table(self.mapping(key), f"{self._where}: [{key}]")
-
-    def texts(self, key: str, default: tuple[str, ...] | None = None) -> tuple[str, ...]:
-        values = self._get(key, (list, tuple), default)
-        if not all(isinstance(value, str) for value in values):
-            raise CourseError(f"{self._where}: {key!r} must be a list of texts.")
-        return tuple(values)
-
-    def tables(self, key: str) -> list[_Table]:
-        values = self._get(key, list, None)
-        if not all(isinstance(value, dict) for value in values):
-            raise CourseError(f"{self._where}: {key!r} must be a list of tables.")
-        return [_Table(value, f"{self._where}: [[{key}]] {number}") for number, value in enumerate(values, 1)]
-
-    def choice(self, key: str, allowed: tuple[str, ...]) -> str:
-        value = self.text(key)
-        if value not in allowed:
-            raise CourseError(f"{self._where}: {key!r} must be one of {', '.join(allowed)}.")
-        return value
-
-    def choices(self, key: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
-        values = self.texts(key, allowed)
-        if not values or any(value not in allowed for value in values):
-            raise CourseError(f"{self._where}: {key!r} must name some of {', '.join(allowed)}.")
-        return values
-
-    def _get(self, key: str, kind: type | tuple[type, ...], default: Any) -> Any:
-        self._left.discard(key)
-        value = self._values.get(key, default)
-        if value is None:
-            raise CourseError(f"{self._where}: the key {key!r} is missing.")
-        wrong_bool = isinstance(value, bool) and kind is not bool
-        if wrong_bool or not isinstance(value, kind):
-            raise CourseError(f"{self._where}: {key!r} has the wrong type.")
-        return value

@@ -9,9 +9,11 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 SCHEMA = 1
+
+T = TypeVar("T")
 
 # The message of a check that was left out because an earlier one failed.
 AFTER_A_FAILURE = "Not run, since an earlier check failed."
@@ -19,7 +21,7 @@ AFTER_A_FAILURE = "Not run, since an earlier check failed."
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One check.  ``repro`` is one command that repeats it."""
+    """One check.  ``repro`` is one command that repeats it; ``seed`` made its inputs, None where it was not reached."""
 
     id: str
     tier: str
@@ -31,6 +33,7 @@ class CheckResult:
     measurements: Mapping[str, Any] = field(default_factory=dict)
     where: Mapping[str, Any] | None = None
     repro: str | None = None
+    seed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,10 @@ class Sandbox:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """A whole run.  ``error`` is set, and ``exercises`` is empty, when nothing could be graded."""
+    """A whole run.  ``error`` is set, and ``exercises`` is empty, when nothing could be graded.
+
+    ``fingerprints`` is what bulk grading compares to know whether an exercise has to be graded again.
+    """
 
     kit_version: str
     course_title: str | None
@@ -119,6 +125,7 @@ class RunResult:
     student: str | None = None
     error: str | None = None
     notes: tuple[str, ...] = ()
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def points(self) -> float:
@@ -153,6 +160,7 @@ def to_document(result: RunResult) -> dict[str, Any]:
         "total": {"score": _round(result.score), "points": _round(result.points), "bonus": _round(result.bonus)},
         "exercises": result.exercises,
         "notes": result.notes,
+        "fingerprints": result.fingerprints,
         "error": result.error,
     }
     plain: dict[str, Any] = _plain(document)
@@ -162,6 +170,46 @@ def to_document(result: RunResult) -> dict[str, Any]:
 def to_json(result: RunResult) -> str:
     """The document as text, with a final line end."""
     return json.dumps(to_document(result), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def from_document(document: Mapping[str, Any]) -> RunResult:
+    """The run that a document of `to_document` tells of.
+
+    Raises:
+        ValueError: it is no document of this schema.
+    """
+    try:
+        if document["schema"] != SCHEMA:
+            raise ValueError(f"schema {document['schema']!r} instead of {SCHEMA}")
+        exercises = []
+        for item in document["exercises"]:
+            checks = tuple(_make(CheckResult, check) for check in item["checks"])
+            diagnosis = tuple(_make(Diagnosis, one) for one in item["diagnosis"])
+            targets = tuple(_make(TargetResult, one) for one in item["gpu_targets"])
+            parts = {"checks": checks, "diagnosis": diagnosis, "gpu_targets": targets}
+            exercises.append(_make(ExerciseResult, {**item, **parts, "remarks": tuple(item.get("remarks", ()))}))
+        sandbox = document["sandbox"]
+        return RunResult(
+            kit_version=document["kit_version"],
+            course_title=document["course"]["title"],
+            seed=document["seed"],
+            hidden=document["hidden"],
+            environment=_make(Environment, document["environment"]),
+            sandbox=Sandbox(tuple(sandbox["layers"]), tuple(sandbox["missing"])),
+            exercises=tuple(exercises),
+            student=document["student"],
+            error=document["error"],
+            notes=tuple(document.get("notes", ())),
+            fingerprints=dict(document.get("fingerprints", {})),
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"no result document: {error!r}") from error
+
+
+def _make(kind: type[T], values: Mapping[str, Any]) -> T:
+    """A dataclass from a mapping; keys that it does not know are left out."""
+    names = {item.name for item in fields(kind)}  # type: ignore[arg-type]
+    return kind(**{name: value for name, value in values.items() if name in names})
 
 
 def _plain(value: Any) -> Any:

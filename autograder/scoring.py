@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 TARGET_CHECK = "gpu_targets"
 
 
-def check_result(plan: Plan, check: Check, verdict: Verdict | None, device: str, repro: str) -> CheckResult:
+def check_result(
+    plan: Plan, check: Check, verdict: Verdict | None, device: str, repro: str, seed: int | None = None
+) -> CheckResult:
     """One check's result; without a verdict it was not reached, or cannot run on ``device``."""
     if verdict is not None:
         return CheckResult(
@@ -30,6 +32,7 @@ def check_result(plan: Plan, check: Check, verdict: Verdict | None, device: str,
             verdict.measurements,
             verdict.where,
             None if check.hidden else repro,
+            seed,
         )
     reason = AFTER_A_FAILURE
     if device not in check.devices:

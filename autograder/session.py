@@ -224,7 +224,10 @@ class Grader:
             message = f"Graded with the reference in place of {' and '.join(failed)}, which did not pass."
         repro = f"grade check {plan.exercise.id} --seed {request.seed} --device {self.device}{request.repro_options}"
         checks = [
-            scoring.check_result(plan, check, verdicts.get(check.id), self.device, repro) for check in plan.checks
+            scoring.check_result(
+                plan, check, verdicts.get(check.id), self.device, repro, seed_of(plan.exercise, check, request)
+            )
+            for check in plan.checks
         ]
         if lowering is not None:
             targets = lowering.result()
@@ -271,7 +274,7 @@ class Grader:
 
     def _verdicts(self, plan: Plan, job: Job, checks: Sequence[Check], request: Request) -> Mapping[str, Verdict]:
         """Run a plan's checks tier by tier; the verdicts by check id, without those that were not reached."""
-        from autograder.judge.oracles import check_seed, load_oracle
+        from autograder.judge.oracles import load_oracle
         from autograder.judge.verdict import Case
 
         secret = request.reference.secret if request.reference else None
@@ -282,8 +285,7 @@ class Grader:
             return self._memo[key]
         oracle = load_oracle(plan.exercise.oracle)
         cases = {
-            check.id: Case(plan.exercise, check, oracle, check_seed(plan.exercise, check, request.seed, secret))
-            for check in checks
+            check.id: Case(plan.exercise, check, oracle, seed_of(plan.exercise, check, request)) for check in checks
         }
         tiers = {check.id: check.tier for check in checks}
         verdicts: dict[str, Verdict] = {}
@@ -302,6 +304,13 @@ class Grader:
         if all(verdict.outcome in _REPEATABLE for verdict in verdicts.values()):
             self._memo[key] = verdicts
         return verdicts
+
+
+def seed_of(exercise: Exercise, check: Check, request: Request) -> int:
+    """The seed of a check's inputs in this run."""
+    from autograder.judge.oracles import check_seed
+
+    return check_seed(exercise, check, request.seed, request.reference.secret if request.reference else None)
 
 
 def environment(device: str, gpu: str | None) -> Environment:

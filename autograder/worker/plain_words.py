@@ -71,7 +71,7 @@ _COMPLAINTS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"^PassManager::run failed$",
-        "The compiler gave up and named no line. Does a kernel return a value? Is a tile or an unrolled loop too large?",
+        "The compiler gave up and named no line. Does a kernel return a value? Is a tile or unrolled loop too large?",
     ),
 )
 _PATTERNS = tuple((re.compile(pattern), text) for pattern, text in _COMPLAINTS)

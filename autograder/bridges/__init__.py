@@ -1,0 +1,1 @@
+"""Grades on their way out: Canvas, Moodle, CSV, nbgrader, Gradescope."""

@@ -1,0 +1,1 @@
+"""Grading a class: collect, grade, and what the instructor gives back."""

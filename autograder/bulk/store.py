@@ -1,0 +1,71 @@
+"""The folder of a class's results: where each file is, and how it is written: whole or not at all.
+
+results/<student>.json   one result document a student (the instructor's: hidden checks with seed and message)
+grades.csv               one line a student
+overrides.csv            scores set by hand; kept through re-grading
+collected.json           who handed in what, and when
+roster.csv               a copy of the roster that grading was given
+report.html feedback/    made by `course report` and `course feedback`
+.kept/                   verdicts by source, so that nothing is run twice
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from autograder.bulk.roster import Roster, load_roster
+from autograder.bulk.submissions import Submission, load, save
+from autograder.release.files import write_whole
+from autograder.result import RunResult, from_document, to_json
+
+
+class Store:
+    """The results under ``out``; nothing is made before something is written."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self.results = out / "results"
+        self.overrides = out / "overrides.csv"
+        self.grades = out / "grades.csv"
+        self.feedback = out / "feedback"
+        self.report = out / "report.html"
+        self.kept = out / ".kept"
+        self.lock = out / ".lock"
+        self._roster = out / "roster.csv"
+        self._collected = out / "collected.json"
+
+    def students(self) -> tuple[str, ...]:
+        """Ids with a result, sorted."""
+        if not self.results.is_dir():
+            return ()
+        return tuple(sorted(path.stem for path in self.results.glob("*.json") if not path.name.startswith(".")))
+
+    def path(self, student: str) -> Path:
+        return self.results / f"{student}.json"
+
+    def read(self, student: str) -> RunResult | None:
+        """A student's result; None if there is none or if it is damaged."""
+        try:
+            return from_document(json.loads(self.path(student).read_text(encoding="utf-8")))
+        except (OSError, ValueError):
+            return None
+
+    def write(self, student: str, result: RunResult) -> None:
+        self.results.mkdir(parents=True, exist_ok=True)
+        write_whole(self.path(student), to_json(result).encode())
+
+    def roster(self) -> Roster:
+        """The roster that grading was given; empty if none."""
+        return load_roster(self._roster) if self._roster.exists() else Roster()
+
+    def keep_roster(self, path: Path) -> None:
+        load_roster(path)
+        write_whole(self._roster, path.read_bytes())
+
+    def submissions(self) -> Mapping[str, Submission]:
+        return load(self._collected)
+
+    def keep_submissions(self, found: Mapping[str, Submission]) -> None:
+        save(self._collected, found)

@@ -6,6 +6,7 @@ with the file's name, and no later room has to doubt a value.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -95,6 +96,20 @@ class Exercise:
     def stub(self) -> str:
         """The stub's path inside ``assignments/`` and ``solutions/``, such as ``lesson7/flash_attention.py``."""
         return f"lesson{self.lesson}/{self.file}"
+
+    def digest(self) -> str:
+        """A hash of what decides its grade: description, launch and oracle; not of its texts.
+
+        Raises:
+            CourseError: a file of the exercise cannot be read.
+        """
+        found = hashlib.sha256()
+        for path in (self.folder / "exercise.toml", self.launch, self.oracle):
+            try:
+                found.update(path.read_bytes() + b"\0")
+            except OSError as error:
+                raise CourseError(f"{path} cannot be read ({error.strerror}).") from error
+        return found.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,14 @@ same source is never lowered twice on a machine.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from autograder import __version__
+from autograder.kept import Kept, key_of
 from autograder.pool import Pool
 from autograder.protocol import RAN, CheckJob, CheckReply, Job, Limits
 from autograder.result import TargetResult
@@ -48,19 +46,18 @@ class TargetVerdict:
 
 
 class TargetChecker:
-    """Checks kernels against ``targets``, the smallest first; remembers in ``cache``, if one is given.
+    """Checks kernels against ``targets``, the smallest first; ``kept`` remembers what came of it.
 
     ``pool`` gives the fork server; it is called only when something has to be lowered.
     """
 
     def __init__(
-        self, pool: Callable[[], Pool], targets: Sequence[str], cache: Path | None, triton_version: str | None
+        self, pool: Callable[[], Pool], targets: Sequence[str], kept: Kept, triton_version: str | None
     ) -> None:
         self._pool = pool
         self._targets = tuple(sorted(targets, key=lambda name: int(name.removeprefix("sm_"))))
-        self._cache = cache
+        self._kept = kept
         self._triton = triton_version
-        self._known: dict[str, TargetVerdict] = {}
 
     def check(
         self, job: Job, cases: Sequence[Mapping[str, Any]], true_float32: bool, full: bool = False
@@ -73,11 +70,15 @@ class TargetChecker:
             WorkerError: the fork server is gone.
         """
         key = self._key(job, cases, true_float32, full)
-        if key in self._known:
-            return self._known[key]
-        path = None if self._cache is None or full else self._cache / f"{key}.json"
-        if path is not None and (stored := _read(path)) is not None:
-            return stored
+        with self._kept.alone(key):
+            if (found := _from_document(self._kept.get(key))) is not None:
+                return found
+            verdict = self._lower(job, cases, true_float32, full)
+            if all(item.outcome in ("pass", "fail", "compile-error") for item in verdict.targets):
+                self._kept.put(key, asdict(verdict))
+            return verdict
+
+    def _lower(self, job: Job, cases: Sequence[Mapping[str, Any]], true_float32: bool, full: bool) -> TargetVerdict:
         replies: dict[str, CheckReply] = {}
 
         def carry_on(reply: CheckReply, following: CheckJob | None) -> bool:
@@ -104,21 +105,16 @@ class TargetChecker:
             carry_on,
         )
         last = replies[self._targets[len(replies) - 1]]
-        verdict = _verdict(
+        return _verdict(
             [_judge(replies.get(target, replace(last, id=target)), true_float32) for target in self._targets]
         )
-        if all(item.outcome in ("pass", "fail", "compile-error") for item in verdict.targets):
-            self._known[key] = verdict
-            if path is not None:
-                _write(path, verdict)
-        return verdict
 
     def _key(self, job: Job, cases: Sequence[Mapping[str, Any]], true_float32: bool, full: bool) -> str:
         """A hash of all that the verdict depends on."""
         launch = Path(job.launch).read_text(encoding="utf-8")
-        parts = [__version__, self._triton, self._targets, launch, job.module, sorted(job.substitutes.items())]
-        text = json.dumps([*parts, list(cases), true_float32, full], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        substitutes = sorted(job.substitutes.items())
+        versions = [__version__, self._triton, self._targets]
+        return key_of(versions, launch, job.module, substitutes, list(cases), true_float32, full)
 
 
 def default_cache() -> Path:
@@ -161,23 +157,12 @@ def _verdict(judged: Sequence[tuple[TargetResult, int | None]]) -> TargetVerdict
     return TargetVerdict("pass", "", None, targets)
 
 
-def _read(path: Path) -> TargetVerdict | None:
-    """A verdict from the cache, or None if it is not there or not whole."""
-    try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        targets = tuple(TargetResult(**target) for target in stored["targets"])
-        return TargetVerdict(stored["outcome"], stored["message"], stored["line"], targets)
-    except (OSError, ValueError, KeyError, TypeError):
+def _from_document(document: Mapping[str, Any] | None) -> TargetVerdict | None:
+    """A verdict that was kept; None if it is not there or not whole."""
+    if document is None:
         return None
-
-
-def _write(path: Path, verdict: TargetVerdict) -> None:
-    """Keep a verdict; a cache that cannot be written to is no error."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            json.dump(asdict(verdict), stream)
-        Path(name).replace(path)
-    except OSError:
-        pass
+        targets = tuple(TargetResult(**target) for target in document["targets"])
+        return TargetVerdict(document["outcome"], document["message"], document["line"], targets)
+    except (KeyError, TypeError):
+        return None

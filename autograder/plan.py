@@ -13,7 +13,7 @@ from pathlib import Path
 from autograder.catalogue import TIERS, Check, Course, Exercise, load_hidden
 from autograder.errors import CourseError
 from autograder.handin import HandIn, Place, Source, read_handin
-from autograder.lift import LiftedFile, Wanted, lift
+from autograder.lift import CompactModule, LiftedFile, Wanted, lift
 from autograder.release.stubs import pristine_stubs, stub_files
 
 
@@ -73,12 +73,12 @@ class Plan:
             return ()
         return tuple(dict.fromkeys(exercise.id for exercise in self.pieces.values()))
 
-    def module(self, failed: Collection[str]) -> str:
+    def module(self, failed: Collection[str]) -> CompactModule:
         """The clean module, without the pieces of the ``failed`` exercises."""
         assert self.lifted is not None
         names = [function.name for function in self.exercise.functions]
         without = {name for name, owner in self.pieces.items() if owner.id in failed}
-        return self.lifted.module(names, without)
+        return self.lifted.compact(names, without)
 
     def substitutes(self, failed: Collection[str], reference: Reference | None) -> Mapping[str, str]:
         """The reference's source for each piece of a failed exercise."""

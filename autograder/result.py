@@ -13,6 +13,9 @@ from typing import Any, TypeVar
 
 SCHEMA = 1
 
+# Without these no class is graded unless the instructor says so.
+MINIMUM_LAYERS = ("lifted source", "separate process", "rlimits", "scrubbed environment")
+
 T = TypeVar("T")
 
 # The message of a check that was left out because an earlier one failed.
@@ -104,8 +107,15 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
+    """What stands around the worker's children; each of ``missing`` is a sentence that begins with the layer's name."""
+
     layers: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+
+    @property
+    def weak(self) -> tuple[str, ...]:
+        """Layers of the minimum that are not there."""
+        return tuple(layer for layer in MINIMUM_LAYERS if layer not in self.layers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from autograder import __version__, devices, scoring
 from autograder.catalogue import Check, Course, Exercise
 from autograder.errors import EnvironmentProblem, WorkerError
 from autograder.gpu_targets import TargetChecker, TargetVerdict
+from autograder.kept import Kept, key_of
+from autograder.lift import CompactModule
 from autograder.plan import Plan, Reference, plan_exercises
 from autograder.pool import Pool
 from autograder.protocol import CheckJob, CheckReply, Job, Limits
@@ -84,8 +86,9 @@ class Grader:
     """Grades hand-ins of one course on one device with one worker pool; a context manager.
 
     The same vetted source on the same checks is run once, whoever handed it in: a second time its verdicts are taken
-    from the first.  ``targets`` says when kernels are lowered for the course's GPU targets: ``always``, ``if-passed``
-    (all else is) or ``off``; ``target_cache`` is a folder that remembers what came of it.
+    from the first.  ``kept`` is a folder that remembers them from run to run.  ``targets`` says when kernels are
+    lowered for the course's GPU targets: ``always``, ``if-passed`` (all else is) or ``off``; ``target_cache`` is a
+    folder that remembers what came of it.
 
     Raises:
         WorkerError: the worker cannot be started.
@@ -99,6 +102,7 @@ class Grader:
         jobs: int | None = None,
         targets: str = "always",
         target_cache: Path | None = None,
+        kept: Path | None = None,
     ) -> None:
         self.course = course
         self.device = device
@@ -106,9 +110,10 @@ class Grader:
         self._target_pool: Pool | None = None
         self._described: dict[str, Sequence[Mapping[str, object]]] = {}
         self._lock = threading.Lock()
-        self._checker = TargetChecker(self._targets_pool, course.gpu_targets, target_cache, _version("triton"))
-        self._memo: dict[tuple[object, ...], Mapping[str, Verdict]] = {}
-        self._gpu = gpu
+        self._checker = TargetChecker(self._targets_pool, course.gpu_targets, Kept(target_cache), _version("triton"))
+        self._kept = Kept(kept)
+        self.environment = environment(device, gpu)
+        self._digests: dict[str, str] = {}
         self._jobs = jobs or (os.cpu_count() or 1)
         self._pool = Pool(device)
 
@@ -122,6 +127,16 @@ class Grader:
         self._pool.close()
         if self._target_pool is not None:
             self._target_pool.close()
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """What stands around the worker's children on this machine."""
+        return Sandbox(layers=("lifted source", "separate process", "rlimits", "scrubbed environment"))
+
+    @property
+    def with_targets(self) -> bool:
+        """Whether kernels are lowered for the course's GPU targets."""
+        return self._targets != "off"
 
     def grade(self, request: Request, progress: Progress | None = None) -> RunResult:
         """Grade one hand-in; ``progress`` is called with each exercise's result as it is done.
@@ -142,8 +157,8 @@ class Grader:
             course_title=self.course.title,
             seed=request.seed,
             hidden=request.reference is not None,
-            environment=environment(self.device, self._gpu),
-            sandbox=Sandbox(layers=("lifted source", "separate process", "rlimits", "scrubbed environment")),
+            environment=self.environment,
+            sandbox=self.sandbox,
             exercises=tuple(results[plan.exercise.id] for plan in plans if plan.exercise.id in wanted),
             student=request.student,
             notes=notes,
@@ -160,18 +175,17 @@ class Grader:
         for plan in plans:
             if plan.outcome is None:
                 launches = self._launches(plan.exercise)
-                job = self._job(plan, (), request)
-                yield (
-                    plan.exercise,
-                    self._checker.check(job, launches, plan.exercise.true_float32, full=True),
-                )
+                module = plan.module(())
+                job = self._job(plan, module, (), request)
+                verdict = self._checker.check(job, launches, plan.exercise.true_float32, full=True)
+                yield plan.exercise, replace(verdict, line=module.student_line(verdict.line))
 
-    def _job(self, plan: Plan, failed: Sequence[str], request: Request) -> Job:
+    def _job(self, plan: Plan, module: CompactModule, failed: Sequence[str], request: Request) -> Job:
         """What the worker needs to run a plan, yet without checks; references stand in for the ``failed`` pieces."""
         return Job(
             launch=str(plan.exercise.launch),
             file_name=plan.exercise.file,
-            module=plan.module(failed),
+            module=module.text,
             functions=tuple(function.name for function in plan.exercise.functions),
             checks=(),
             substitutes=plan.substitutes(failed, request.reference),
@@ -215,29 +229,33 @@ class Grader:
             return scoring.not_run(plan, "skipped", f"Runs only on {device}.", counts=False)
         if failed and request.reference is None:
             return scoring.not_run(plan, "skipped", f"Calls {' and '.join(failed)}, which has to pass first.")
-        job = self._job(plan, failed, request)
+        module = plan.module(failed)
+        job = self._job(plan, module, failed, request)
         with ThreadPoolExecutor(1) as beside:  # the compiler works beside the checks, not after them
-            lowering = beside.submit(self._target_verdict, plan, job) if self._targets == "always" else None
+            lowering = beside.submit(self._target_verdict, plan, job, request) if self._targets == "always" else None
             verdicts = self._verdicts(plan, job, runnable, request)
         message = ""
         if failed:
             message = f"Graded with the reference in place of {' and '.join(failed)}, which did not pass."
         repro = f"grade check {plan.exercise.id} --seed {request.seed} --device {self.device}{request.repro_options}"
-        checks = [
-            scoring.check_result(
-                plan, check, verdicts.get(check.id), self.device, repro, seed_of(plan.exercise, check, request)
-            )
-            for check in plan.checks
-        ]
+        checks = []
+        for check in plan.checks:
+            verdict = verdicts.get(check.id)
+            if verdict is not None:
+                verdict = replace(verdict, line=module.student_line(verdict.line))
+            seed = seed_of(plan.exercise, check, request)
+            checks.append(scoring.check_result(plan, check, verdict, self.device, repro, seed))
         if lowering is not None:
             targets = lowering.result()
         elif self._targets == "if-passed" and any(check.outcome not in ("pass", "skipped") for check in checks):
             targets = TargetVerdict("skipped", "Not run: another check failed.", None, ())
         else:
-            targets = self._target_verdict(plan, job)
+            targets = self._target_verdict(plan, job, request)
+        if targets is not None:
+            targets = replace(targets, line=module.student_line(targets.line))
         return scoring.scored(plan, checks, targets, message, time.perf_counter() - start, self.device, repro)
 
-    def _target_verdict(self, plan: Plan, job: Job) -> TargetVerdict | None:
+    def _target_verdict(self, plan: Plan, job: Job, request: Request) -> TargetVerdict | None:
         """Whether the kernels would compile for the course's GPUs; None if the course names none."""
         if not self.course.gpu_targets:
             return None
@@ -246,6 +264,8 @@ class Grader:
         try:
             return self._checker.check(job, self._launches(plan.exercise), plan.exercise.true_float32)
         except WorkerError as error:
+            if request.reference is not None:
+                raise  # an official score does not depend on what this machine happened to be able to try
             return TargetVerdict("skipped", f"GPU targets could not be tried on this machine: {error}", None, ())
 
     def _targets_pool(self) -> Pool:
@@ -274,15 +294,20 @@ class Grader:
 
     def _verdicts(self, plan: Plan, job: Job, checks: Sequence[Check], request: Request) -> Mapping[str, Verdict]:
         """Run a plan's checks tier by tier; the verdicts by check id, without those that were not reached."""
+        key = self._key(plan.exercise, job, checks, request)
+        with self._kept.alone(key):
+            if (found := _kept_verdicts(self._kept.get(key))) is not None:
+                return found
+            verdicts = self._judged(plan, job, checks, request)
+            if all(verdict.outcome in _REPEATABLE for verdict in verdicts.values()):
+                self._kept.put(key, {check: asdict(verdict) for check, verdict in verdicts.items()})
+            return verdicts
+
+    def _judged(self, plan: Plan, job: Job, checks: Sequence[Check], request: Request) -> Mapping[str, Verdict]:
+        """Run the checks and judge what comes back."""
         from autograder.judge.oracles import load_oracle
         from autograder.judge.verdict import Case
 
-        secret = request.reference.secret if request.reference else None
-        ids = tuple(check.id for check in checks)
-        source = (job.module, tuple(job.substitutes.items()))
-        key = (plan.exercise.id, source, ids, request.seed, secret, request.thorough)
-        if key in self._memo:
-            return self._memo[key]
         oracle = load_oracle(plan.exercise.oracle)
         cases = {
             check.id: Case(plan.exercise, check, oracle, seed_of(plan.exercise, check, request)) for check in checks
@@ -301,9 +326,51 @@ class Grader:
             return all(verdict.outcome == "pass" for verdict in verdicts.values())
 
         self._pool.run(replace(job, checks=tuple(cases[check.id].job() for check in checks)), carry_on)
-        if all(verdict.outcome in _REPEATABLE for verdict in verdicts.values()):
-            self._memo[key] = verdicts
         return verdicts
+
+    def _key(self, exercise: Exercise, job: Job, checks: Sequence[Check], request: Request) -> str:
+        """A hash of all that verdicts depend on."""
+        if exercise.id not in self._digests:
+            self._digests[exercise.id] = exercise.digest()
+        cases = [[check.id, check.tier, dict(check.case), seed_of(exercise, check, request)] for check in checks]
+        source = [job.module, sorted(job.substitutes.items())]
+        return key_of(
+            asdict(self.environment), __version__, self._digests[exercise.id], source, cases, request.thorough
+        )
+
+
+def blank_run(grader: Grader, request: Request, outcome: str, error: str) -> RunResult:
+    """The result of a hand-in of which nothing could be graded: every exercise is there, with that outcome."""
+    hidden = request.reference.hidden if request.reference else {}
+    exercises = tuple(
+        scoring.not_run(
+            Plan(exercise, (*exercise.checks, *hidden.get(exercise.id, ())), None, None, {}), outcome, error
+        )
+        for exercise in request.exercises
+    )
+    return RunResult(
+        kit_version=__version__,
+        course_title=grader.course.title,
+        seed=request.seed,
+        hidden=request.reference is not None,
+        environment=grader.environment,
+        sandbox=grader.sandbox,
+        exercises=exercises,
+        student=request.student,
+        error=error,
+    )
+
+
+def _kept_verdicts(document: Mapping[str, Any] | None) -> Mapping[str, Verdict] | None:
+    """Verdicts by check as they were kept; None if they are not there or not whole."""
+    from autograder.judge.verdict import Verdict
+
+    if document is None:
+        return None
+    try:
+        return {check: Verdict(**values) for check, values in document.items()}
+    except TypeError:
+        return None
 
 
 def seed_of(exercise: Exercise, check: Check, request: Request) -> int:

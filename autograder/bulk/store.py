@@ -11,12 +11,15 @@ report.html feedback/    made by `course report` and `course feedback`
 
 from __future__ import annotations
 
+import fcntl
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from autograder.bulk.roster import Roster, load_roster
 from autograder.bulk.submissions import Submission, load, save
+from autograder.errors import UsageError
 from autograder.release.files import write_whole
 from autograder.result import RunResult, from_document, to_json
 
@@ -32,7 +35,7 @@ class Store:
         self.feedback = out / "feedback"
         self.report = out / "report.html"
         self.kept = out / ".kept"
-        self.lock = out / ".lock"
+        self._lock = out / ".lock"
         self._roster = out / "roster.csv"
         self._collected = out / "collected.json"
 
@@ -69,3 +72,22 @@ class Store:
 
     def keep_submissions(self, found: Mapping[str, Submission]) -> None:
         save(self._collected, found)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder as one's own; it is free again when its holder is gone, however it went.
+
+        Raises:
+            UsageError: somebody else holds it, or it cannot be made.
+        """
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+            stream = self._lock.open("w")
+        except OSError as error:
+            raise UsageError(f"The folder {self.out} cannot be written to ({error.strerror}).") from error
+        with stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise UsageError(f"Another `course grade` is at work in {self.out}. Wait for it, or stop it.") from None
+            yield

@@ -12,6 +12,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from autograder import __version__
+from autograder.cli._grade import grade, override
 from autograder.cli.common import current_course, run, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, UsageError
 from autograder.reports.terminal import make_console, print_run
@@ -161,6 +162,10 @@ def _write_json(path: str, device: str, proofs: list[Proof]) -> None:
         click.echo(text, nl=False)
     else:
         Path(path).write_text(text, encoding="utf-8")
+
+
+cli.add_command(grade)
+cli.add_command(override)
 
 
 def main() -> NoReturn:

@@ -1,6 +1,6 @@
 """Student source text -> vetted ``@triton.jit`` functions in a clean module; never imported or run."""
 
 from autograder.lift._lift import lift
-from autograder.lift._types import LiftedFile, LiftedFunction, Problem, Remark, Wanted
+from autograder.lift._types import CompactModule, LiftedFile, LiftedFunction, Problem, Remark, Wanted
 
-__all__ = ["LiftedFile", "LiftedFunction", "Problem", "Remark", "Wanted", "lift"]
+__all__ = ["CompactModule", "LiftedFile", "LiftedFunction", "Problem", "Remark", "Wanted", "lift"]

@@ -116,6 +116,32 @@ class LiftedFile:
                 lines[line - 1] = text
         return "\n".join(lines) + "\n"
 
+    def compact(self, names: Iterable[str], without: Container[str] = ()) -> CompactModule:
+        """`module` without its empty lines: the same text wherever in a file its functions stand.
+
+        Raises ValueError as `module` does.
+        """
+        rows = self.module(names, without).rstrip("\n").split("\n")
+        kept = [number for number, row in enumerate(rows, start=1) if row.strip()]
+        text = "".join(f"{rows[number - 1]}\n" for number in kept)
+        if any(mark in text for mark in ('"""', "'''", "\\\n")):  # there an empty line may mean something
+            return CompactModule("".join(f"{row}\n" for row in rows), tuple(range(1, len(rows) + 1)))
+        return CompactModule(text, tuple(kept))
+
+
+@dataclass(frozen=True, slots=True)
+class CompactModule:
+    """A clean module's ``text``, and the student's line for each of its lines."""
+
+    text: str
+    lines: tuple[int, ...]
+
+    def student_line(self, line: int | None) -> int | None:
+        """The student's number of a line of ``text``; None stays None."""
+        if line is None or not 1 <= line <= len(self.lines):
+            return None
+        return self.lines[line - 1]
+
 
 class Refusal(Exception):
     """Raised inside the lift where a function holds something that is not on the list."""

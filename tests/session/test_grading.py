@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -210,9 +211,23 @@ def test_an_empty_folder_is_an_error_and_a_missing_file_is_not_started(run: Call
     assert outcomes(result)["flash_attention"] == "pass"
 
 
-def test_the_same_kernel_is_run_once(course: Course, run: Callable[..., RunResult], cpu_grader: Grader) -> None:
-    run({FLASH: solution(FLASH)}, seed=5)
-    remembered = len(cpu_grader._memo)
-    again = run({FLASH: solution(FLASH)}, seed=5)
-    assert len(cpu_grader._memo) == remembered
+def test_the_same_kernel_is_run_once_wherever_it_stands(
+    run: Callable[..., RunResult], cpu_grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = run({FLASH: solution(FLASH)}, seed=5)
+    ran: list[object] = []
+    monkeypatch.setattr(cpu_grader._pool, "run", lambda job, carry_on: ran.append(job))
+    again = run({FLASH: "# mine\n\n\n" + solution(FLASH)}, seed=5)
+    assert not ran
     assert outcomes(again)["flash_attention"] == "pass"
+    assert [item.score for item in again.exercises] == [item.score for item in first.exercises]
+
+
+def test_a_kernel_that_was_run_for_another_has_its_own_line(run: Callable[..., RunResult]) -> None:
+    wrong = solution(ONE_SHOT).replace("columns = offs_d[None, :]", "columns = offs_d[None, :] + offs_m")
+    lines = []
+    for above in ("", "# mine\n\n\n"):
+        result = run({ONE_SHOT: above + wrong})
+        failed = next(check for check in result.exercises[0].checks if check.outcome not in ("pass", "skipped"))
+        lines.append(int(re.match(r"Line (\d+)", failed.message)[1]))  # type: ignore[index]
+    assert lines[1] == lines[0] + 3

@@ -6,6 +6,8 @@ import json
 import math
 from typing import Any
 
+import pytest
+
 from autograder.result import (
     SCHEMA,
     CheckResult,
@@ -15,6 +17,7 @@ from autograder.result import (
     RunResult,
     Sandbox,
     TargetResult,
+    from_document,
     to_document,
     to_json,
 )
@@ -70,9 +73,10 @@ CONTRACT = {
 }
 # Added within schema 1; readers pass over what they do not know.  A new key is written down here.
 EXTRA = {
-    "document": {"notes"},
+    "document": {"notes", "fingerprints"},
     "environment": {"gpu"},
     "exercise": {"counts", "message", "remarks"},
+    "check": {"seed"},
     "target": {"original", "registers", "spills"},
 }
 
@@ -157,3 +161,16 @@ def test_the_text_ends_with_a_line_end_and_keeps_names_readable() -> None:
     run = RunResult("0.1.0", "Kurs für Kernel", 7, False, ENVIRONMENT, Sandbox(), ())
     assert to_json(run).endswith("}\n")
     assert "Kurs für Kernel" in to_json(run)
+
+
+def test_a_run_comes_back_from_its_document() -> None:
+    document = json.loads(to_json(a_run()))
+    again = from_document(document)
+    assert json.loads(to_json(again)) == document
+    assert (again.score, again.points, again.bonus) == (1.0000000001, 3.0, 2.0)
+
+
+@pytest.mark.parametrize("document", [{}, {"schema": 2}, {"schema": 1}, {"schema": 1, "exercises": 3}, [], "x"])
+def test_what_is_no_document_is_a_value_error(document: Any) -> None:
+    with pytest.raises(ValueError, match="schema|no result document"):
+        from_document(document)

@@ -1,0 +1,96 @@
+"""The folder with a class's hand-ins: one folder or file a student, and what is in each as a hash."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.errors import UsageError
+from autograder.protocol import printable
+
+_FILES = (".py", ".ipynb", ".zip")
+_MOST_FILES = 5_000  # hashed; far more than are ever read
+_WHOLE = 32 * 1024**2  # a larger file is never read either: its size stands for its content
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class HandInPath:
+    """One student's hand-in; ``student`` is the name of the folder, or of the file without its ending."""
+
+    student: str
+    path: Path
+
+
+def list_hand_ins(folder: Path) -> tuple[tuple[HandInPath, ...], tuple[str, ...]]:
+    """The hand-ins in ``folder``, by id, and sentences about entries that are none.
+
+    Raises:
+        UsageError: there is no such folder, nothing is in it, or two entries have one id.
+    """
+    try:
+        entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    except OSError as error:
+        raise UsageError(f"The folder {folder} cannot be read ({(error.strerror or str(error)).lower()}).") from None
+    found: dict[str, HandInPath] = {}
+    notes = []
+    for entry in entries:
+        if entry.is_dir():
+            student = entry.name
+        elif entry.is_file() and entry.suffix.lower() in _FILES:
+            student = entry.stem
+        else:
+            notes.append(f"{printable(entry.name)} is no hand-in: neither a folder nor a .py, .ipynb or .zip.")
+            continue
+        student = printable(student).replace("\n", "\\n")
+        if student in found:
+            raise UsageError(
+                f"{folder} has two hand-ins for {student}: {printable(found[student].path.name)} and "
+                f"{printable(entry.name)}. Remove or rename one of them."
+            )
+        found[student] = HandInPath(student, entry)
+    if not found:
+        raise UsageError(
+            f"There are no hand-ins in {folder}. It must hold one folder or file a student; "
+            "`course collect` makes it from an LMS download."
+        )
+    return tuple(found[student] for student in sorted(found)), tuple(notes)
+
+
+def fingerprint(path: Path) -> str:
+    """A hash of names and contents of a hand-in; links are not followed, and count by their name alone."""
+    found = hashlib.sha256()
+    if path.is_file():
+        _add(found, path.name, path)
+        return found.hexdigest()
+    count = 0
+    for base, folders, files in os.walk(path, followlinks=False):
+        folders.sort()
+        for name in sorted(files):
+            count += 1
+            if count > _MOST_FILES:
+                found.update(b"more")
+                return found.hexdigest()
+            place = Path(base) / name
+            _add(found, os.fsencode(place.relative_to(path)).decode("utf-8", "backslashreplace"), place)
+    return found.hexdigest()
+
+
+def _add(found: hashlib._Hash, name: str, path: Path) -> None:
+    found.update(f"\0{name}\0".encode())
+    try:
+        status = path.lstat()
+        if not stat.S_ISREG(status.st_mode):
+            found.update(f"mode {stat.S_IFMT(status.st_mode)}".encode())
+            return
+        found.update(f"{status.st_size}\0".encode())
+        if status.st_size > _WHOLE:
+            return
+        with path.open("rb") as stream:
+            while chunk := stream.read(_CHUNK):
+                found.update(chunk)
+    except OSError as error:
+        found.update(f"unreadable {error.errno}".encode())

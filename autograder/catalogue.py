@@ -124,7 +124,7 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class LatePolicy:
-    """What lateness costs: the share ``per_day`` of a lesson's score for each day begun after deadline and ``grace``.
+    """What lateness costs: once ``grace`` is over, the share ``per_day`` of a lesson's score for each day begun.
 
     Never more than the share ``at_most``.
     """

@@ -51,12 +51,12 @@ def main() -> None:
                 name: torch.empty(shape, dtype=getattr(torch, dtype))
                 for name, (shape, dtype) in launch.outputs(check.case).items()
             }
-            launch.launch(_run, solution, check.case, inputs, outputs)
+            launch.launch(unchecked, solution, check.case, inputs, outputs)
             launched += 1
     print(f"{launched} launches")
 
 
-def _run(kernel, grid, *args, **meta):  # type: ignore[no-untyped-def]
+def unchecked(kernel, grid, *args, **meta):  # type: ignore[no-untyped-def]
     kernel[grid](*args, **meta)
 
 

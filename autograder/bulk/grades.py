@@ -39,6 +39,11 @@ class ExerciseGrade:
     override: Override | None = None
     lateness: Lateness | None = None
 
+    @property
+    def is_fault(self) -> bool:
+        """No grade at all: the grader failed, and nobody has set a score by hand."""
+        return self.result.outcome == "grader-error" and self.override is None
+
 
 @dataclass(frozen=True, slots=True)
 class StudentGrade:
@@ -65,6 +70,11 @@ class StudentGrade:
     def bonus(self) -> float:
         """Points from optional exercises."""
         return round(sum(item.score for item in self.exercises if item.result.optional), 6)
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Ids of the exercises that have no grade by our fault; the student's score is not to be given back."""
+        return tuple(item.result.id for item in self.exercises if item.is_fault)
 
     @property
     def late(self) -> tuple[Lateness, ...]:

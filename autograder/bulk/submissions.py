@@ -24,7 +24,8 @@ class Submission:
 
     ``student`` is the id that the whole kit uses: the name of the folder.  ``lms_id`` is what the download calls the
     student: Canvas's user id, Moodle's participant id, Gradescope's submission id.  ``submitted`` has a time zone, or
-    is None where the download does not tell; ``late`` is the LMS's own flag.
+    is None where the download does not tell; ``late`` is the LMS's own flag.  ``original`` holds the names that the
+    download gave the files (Canvas) or the folder (Moodle) of the latest attempt: feedback is sent back under them.
     """
 
     student: str
@@ -35,6 +36,7 @@ class Submission:
     late: bool = False
     attempts: int = 1
     notes: tuple[str, ...] = ()
+    original: tuple[str, ...] = ()
 
 
 def save(path: Path, submissions: Mapping[str, Submission]) -> None:
@@ -74,4 +76,5 @@ def _submission(record: Mapping[str, Any]) -> Submission:
         late=bool(record["late"]),
         attempts=int(record["attempts"]),
         notes=tuple(record["notes"]),
+        original=tuple(record.get("original", ())),
     )

@@ -27,7 +27,8 @@ def class_csv(grades: ClassGrades) -> str:
 
 def _row(student: StudentGrade, exercises: list[str]) -> list[str]:
     by_id = {item.result.id: item for item in student.exercises}
-    scores = [number(by_id[name].score) if name in by_id else "" for name in exercises]
+    # What was not graded by our fault has no score, and who has such a thing no total.
+    scores = [number(by_id[name].score) if name in by_id and not by_id[name].is_fault else "" for name in exercises]
     outcomes = [by_id[name].result.outcome if name in by_id else "" for name in exercises]
     overridden = " ".join(item.result.id for item in student.exercises if item.override is not None)
     late = " ".join(f"lesson{item.lesson}:{item.days}d" for item in student.late)
@@ -35,7 +36,7 @@ def _row(student: StudentGrade, exercises: list[str]) -> list[str]:
         harmless(student.student),
         harmless(student.name),
         *scores,
-        number(student.score),
+        "" if student.faults else number(student.score),
         number(student.points),
         number(student.bonus),
         late,

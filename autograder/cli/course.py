@@ -12,6 +12,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from autograder import __version__
+from autograder.cli._feedback import feedback, report
 from autograder.cli._grade import grade, override
 from autograder.cli.common import current_course, run, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, UsageError
@@ -166,6 +167,8 @@ def _write_json(path: str, device: str, proofs: list[Proof]) -> None:
 
 cli.add_command(grade)
 cli.add_command(override)
+cli.add_command(feedback)
+cli.add_command(report)
 
 
 def main() -> NoReturn:

@@ -1,0 +1,88 @@
+"""``course feedback`` and ``course report``: pages for the students, and one for the instructor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from autograder.cli.common import current_course, shared_options
+from autograder.errors import EXIT_OK
+
+_OUT = click.argument("out", type=click.Path(path_type=Path, file_okay=False))
+_ROSTER = click.option(
+    "--roster",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The class list, for names and extensions; default: the one that grading was given.",
+)
+
+
+@click.command()
+@_OUT
+@_ROSTER
+@click.option("--student", metavar="ID", help="Write this student's page alone, and leave the zips as they are.")
+@shared_options
+def feedback(out: Path, roster: Path | None, student: str | None) -> int:
+    """Write a feedback page for each student with a result in OUT, and zips that Canvas and Moodle take back.
+
+    A page shows public checks whole and hidden ones as a count. What you write into OUT/comments/ID.md is shown on
+    it, with an exercise if it stands under a heading such as ## flash_attention.
+
+    \b
+    Examples:
+      course feedback graded
+      course feedback graded --student doe_jane_1234
+    """
+    from autograder.bulk.grades import class_grades
+    from autograder.bulk.store import Store
+    from autograder.reports.html import write_feedback
+
+    course = current_course()
+    grades = class_grades(course, out, roster)
+    made = write_feedback(course.title, grades, Store(out), student)
+    notes = grades.notes if student is None else ()
+    for note in (*notes, *made.notes):
+        click.echo(f"Note: {note}", err=True)
+    commented = f", {made.commented} with comments of yours" if made.commented else ""
+    click.echo(f"Wrote {_counted(made.pages, 'feedback page')} to {made.folder}{commented}.")
+    if made.zips is None:
+        click.echo("The zips for Canvas and Moodle, if there are any, are as they were.")
+    else:
+        for path, count in made.zips.written.items():
+            click.echo(f"Wrote {path} with the pages of {_counted(count, 'student')}.")
+    return EXIT_OK
+
+
+@click.command()
+@_OUT
+@_ROSTER
+@shared_options
+def report(out: Path, roster: Path | None) -> int:
+    """Write OUT/report.html, one page on the whole class. It names hidden checks: keep it to yourself.
+
+    \b
+    Examples:
+      course report graded
+    """
+    from autograder.bulk.grades import class_grades
+    from autograder.bulk.store import Store
+    from autograder.reports.html import write_report
+
+    course = current_course()
+    grades = class_grades(course, out, roster)
+    store = Store(out)
+    without_page = write_report(course.title, grades, store)
+    for note in grades.notes:
+        click.echo(f"Note: {note}", err=True)
+    if without_page:
+        click.echo(
+            f"Note: its links lead to feedback pages, and {without_page} of them are not there yet. "
+            f"Run `course feedback {out}`.",
+            err=True,
+        )
+    click.echo(f"Wrote {store.report} on {_counted(len(grades.students), 'student')}.")
+    return EXIT_OK
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' if number != 1 else ''}"

@@ -71,7 +71,7 @@ class Roster:
         tries: tuple[Callable[[Student], bool], ...] = (
             lambda row: row.student == student,
             lambda row: lms_id is not None and row.lms_id == lms_id,
-            lambda row: row.lms_id != "" and row.lms_id == tail,
+            lambda row: tail != "" and tail in (row.lms_id, row.sis_user_id, row.email),
             lambda row: student in (row.login, row.email, row.sis_user_id, row.email.partition("@")[0]),
             lambda row: row.name != "" and _folded(row.name) in (_folded(name), _folded(student)),
         )

@@ -12,6 +12,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from autograder import __version__
+from autograder.cli._collect import collect
 from autograder.cli._feedback import feedback, report
 from autograder.cli._grade import grade, override
 from autograder.cli.common import current_course, run, shared_options
@@ -165,6 +166,7 @@ def _write_json(path: str, device: str, proofs: list[Proof]) -> None:
         Path(path).write_text(text, encoding="utf-8")
 
 
+cli.add_command(collect)
 cli.add_command(grade)
 cli.add_command(override)
 cli.add_command(feedback)

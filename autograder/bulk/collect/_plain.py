@@ -1,0 +1,38 @@
+"""Plain folders: one folder or file a student, whose name is the id."""
+
+from __future__ import annotations
+
+from autograder.bulk.collect._listing import Listing
+from autograder.bulk.collect._model import Attempt, File, Handed, Placed, Reading
+from autograder.handin._folder import LINK
+from autograder.handin._names import is_archive, kind_of, show
+
+
+def read_plain(listing: Listing) -> Reading:
+    """A student for each folder, notebook, .py and archive; ``jane.py`` and ``jane.zip`` are of one student."""
+    students: dict[str, tuple[list[Placed], list[str]]] = {}
+    unknown = []
+    for top in listing.tops():
+        if not top.is_folder and not _is_handed_in(top.name, top.files[0]):
+            unknown.append(show(top.name))
+            continue
+        files, names = students.setdefault(top.name if top.is_folder else _stem(top.name), ([], []))
+        files += (Placed(file.parts[1:] if top.is_folder else file.parts, file) for file in top.files)
+        names.append(top.name)
+    handed = (
+        Handed(f"folder:{name}", name, "", attempts=(Attempt(tuple(files), names=tuple(names)),))
+        for name, (files, names) in students.items()
+    )
+    return Reading("folder", tuple(handed), tuple(unknown))
+
+
+def _is_handed_in(name: str, file: File) -> bool:
+    """A link may have been meant as a student's folder: the student is to have a result that says so."""
+    return kind_of(name) is not None or is_archive(name) or file.problem == LINK
+
+
+def _stem(name: str) -> str:
+    stem = name
+    while (kind_of(stem) is not None or is_archive(stem)) and "." in stem[1:]:
+        stem = stem.rpartition(".")[0]
+    return stem

@@ -1,0 +1,187 @@
+"""One run: read the download, copy each student's attempts, put them in their places, and say what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from autograder.bulk.collect._canvas import read_canvas
+from autograder.bulk.collect._claim import claim
+from autograder.bulk.collect._copy import copy_attempt
+from autograder.bulk.collect._gradescope import read_gradescope
+from autograder.bulk.collect._ids import Ids
+from autograder.bulk.collect._listing import Listing, looks_like_a_class, wrapped
+from autograder.bulk.collect._model import Handed, Reading
+from autograder.bulk.collect._moodle import read_moodle
+from autograder.bulk.collect._plain import read_plain
+from autograder.bulk.collect._report import Collected, Outcome, Refusal
+from autograder.bulk.collect._source import open_source
+from autograder.bulk.collect._target import EMPTY, OLDER, UNCHANGED, Made, Target
+from autograder.bulk.roster import Roster, load_roster
+from autograder.bulk.submissions import Submission
+from autograder.errors import UsageError
+from autograder.handin._names import a_few, show
+from autograder.protocol import printable
+
+_LEADS_OUT = "was not copied: its name leads out of the download"
+_UNMATCHED = "Not found in the roster."
+_MAX_NOTES = 20
+_MAX_NAMES = 100
+
+
+def collect(
+    source: Path, out: Path, roster: Path | None = None, progress: Callable[[int, int], None] = lambda done, total: None
+) -> Collected:
+    """Make one folder a student under ``out`` from the LMS download ``source``, a zip or a folder.
+
+    A run with a newer download updates ``out``: earlier attempts are kept under ``out/.attempts``. ``progress`` is
+    called with the number of students done and of all.
+
+    Raises:
+        UsageError: the source cannot be read or holds no hand-in, the roster cannot be read, or ``out`` is no folder
+            for this.
+    """
+    table = load_roster(roster) if roster is not None else None
+    with open_source(source) as everything:
+        listing, strays = everything.strays()
+        reading = _understand(listing)
+        if not reading.students:
+            raise UsageError(_nothing(source, reading.unknown))
+        with claim(out, source) as target:
+            outcomes, refused = _take(reading, target, table, progress)
+            missing, unmatched = _compare(target, table)
+            target.save()
+            total = len(target.submissions)
+            outcomes = [replace(one, submission=target.submissions[one.submission.student]) for one in outcomes]
+    refused = [*(Refusal(None, file.shown, _LEADS_OUT) for file in strays), *refused]
+    return Collected(
+        out, reading.lms, total, tuple(outcomes), tuple(refused), reading.unknown, reading.notes, missing, unmatched
+    )
+
+
+def _understand(listing: Listing) -> Reading:
+    """Whose download it is; folders that wrap all of it are looked through."""
+    layers = wrapped(listing)
+    for _, layer in layers:
+        for read in (read_moodle, read_gradescope, read_canvas):
+            if (reading := read(layer)) is not None:
+                return reading
+    wrapper, innermost = layers[-1]
+    if not wrapper or not looks_like_a_class(innermost):
+        return read_plain(listing)
+    reading = read_plain(innermost)
+    return replace(reading, notes=(*reading.notes, f"The students were looked for in {show(wrapper)}."))
+
+
+def _nothing(source: Path, unknown: Sequence[str]) -> str:
+    what = f"There is no hand-in in {show(str(source))}"
+    names = f": {a_few(unknown)} {'is' if len(unknown) == 1 else 'are'} nobody's" if unknown else ": it is empty"
+    return f"{what}{names}. Give the zip that the LMS made, or a folder with one folder or file a student."
+
+
+def _take(
+    reading: Reading, target: Target, table: Roster | None, progress: Callable[[int, int], None]
+) -> tuple[list[Outcome], list[Refusal]]:
+    ids = Ids(target.ids)
+    students = {
+        ids.give(one.key, one.label, one.tail): one for one in sorted(reading.students, key=lambda one: one.key)
+    }
+    target.expect({student: one.key for student, one in students.items()})
+    outcomes: list[Outcome] = []
+    refused: list[Refusal] = []
+    try:
+        for done, student in enumerate(sorted(students)):
+            progress(done, len(students))
+            outcome, own = _take_one(student, students[student], reading.lms, target, table)
+            target.submissions[student] = outcome.submission
+            outcomes.append(outcome)
+            refused += own
+        progress(len(students), len(students))
+    except BaseException:
+        target.save()  # what is done is done, also for who stops it here
+        raise
+    return outcomes, refused
+
+
+def _take_one(
+    student: str, handed: Handed, lms: str, target: Target, table: Roster | None
+) -> tuple[Outcome, list[Refusal]]:
+    made: list[Made] = []
+    refused: list[Refusal] = []
+    unusable = False  # the latest attempt
+    for attempt in handed.attempts:
+        folder = target.new_folder()
+        copied = copy_attempt(attempt.files, folder)
+        refused += (Refusal(student, shown, reason) for shown, reason in copied.refused)
+        unusable = copied.files == 0
+        if not unusable:
+            made.append(Made(folder, attempt.order))
+    state = target.place(student, made)
+    notes = [*handed.notes, *(f"{one.shown} {one.reason}." for one in refused)]
+    before = target.submissions.get(student)
+    if unusable and state != EMPTY:
+        notes.append("Nothing in the latest attempt could be used; an earlier one is in the folder.")
+    kept_back = state == OLDER or (state == UNCHANGED and not made)
+    if kept_back and before is not None:
+        record = replace(before, attempts=target.attempts(student))
+        if state != OLDER:
+            record = replace(record, notes=_few((*before.notes, *notes)))
+    else:
+        record = _record(student, handed, lms, target.attempts(student), notes)
+        if before is not None and table is None:  # what an earlier run knew from a roster
+            submitted = record.submitted or (before.submitted if state == UNCHANGED else None)
+            record = replace(record, name=before.name or record.name, submitted=submitted)
+    return Outcome(_with_roster(record, table), state), refused
+
+
+def _record(student: str, handed: Handed, lms: str, attempts: int, notes: Sequence[str]) -> Submission:
+    return Submission(
+        student=student,
+        name=_one_line(handed.name),
+        lms=lms,
+        lms_id=handed.lms_id,
+        submitted=handed.submitted,
+        late=handed.late,
+        attempts=attempts,
+        notes=_few(notes),
+        original=tuple(name for name in handed.attempts[-1].names if name.isprintable())[:_MAX_NAMES],
+    )
+
+
+def _few(notes: Sequence[str]) -> tuple[str, ...]:
+    once = tuple(dict.fromkeys(notes))
+    more = len(once) - _MAX_NOTES
+    return once if more <= 0 else (*once[:_MAX_NOTES], f"{more} more notes were left out.")
+
+
+def _with_roster(record: Submission, table: Roster | None) -> Submission:
+    """The name and, where the roster tells it, the time of handing in."""
+    row = table.find(record.student, record.name, record.lms_id) if table is not None else None
+    if row is None:
+        return record
+    return replace(record, name=_one_line(row.name) or record.name, submitted=row.submitted or record.submitted)
+
+
+def _one_line(name: str) -> str:
+    return " ".join(printable(name).split())
+
+
+def _compare(target: Target, table: Roster | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Who is in the roster and handed in nothing, and who handed in and is not in the roster."""
+    if table is None:
+        return (), ()
+    found: set[int] = set()
+    unmatched = []
+    for student, record in target.submissions.items():
+        row = table.find(student, record.name, record.lms_id)
+        notes = tuple(note for note in record.notes if note != _UNMATCHED)
+        if row is None:
+            unmatched.append(student)
+            notes = (*notes, _UNMATCHED)
+        else:
+            found.add(id(row))
+        target.submissions[student] = replace(record, notes=notes)
+    rows = (row for row in table.students if id(row) not in found)
+    missing = (row.name or row.student or row.login or row.email or row.lms_id for row in rows)
+    return tuple(show(name) for name in missing), tuple(sorted(unmatched))

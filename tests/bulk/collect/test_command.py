@@ -1,0 +1,105 @@
+"""``course collect``: the exit code, the summary, and the roster."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from autograder.bulk.collect import collect as collect_download
+from autograder.cli._collect import collect
+from autograder.errors import UsageError
+
+from .making import make_folder, make_zip, students, submissions
+
+ROSTER = """Student,ID,SIS Login ID,Submitted
+"Doe, Jane",1,jane,2026-11-30T10:00:00+01:00
+"Roe, Rob",2,rob,
+"Poe, \x1b[31mPat",3,pat,
+"""
+
+
+def run(*arguments: str | Path) -> tuple[int, str]:
+    """The exit code, and the summary with all white space as one blank."""
+    done = CliRunner().invoke(collect, [str(argument) for argument in arguments], standalone_mode=False)
+    if done.exception is not None:
+        raise done.exception
+    assert isinstance(done.return_value, int)
+    return done.return_value, " ".join(done.stdout.split())
+
+
+def test_all_taken_is_0_and_counted(tmp_path: Path) -> None:
+    files = {"doejane_1_10_x.py": "a", "doejane_1_11_x-1.py": "b", "roe_LATE_2_12_x.py": "c", "grades.csv": ""}
+    code, text = run(make_zip(tmp_path / "a.zip", files), "--out", tmp_path / "out", "--plain")
+    assert code == 0
+    assert "A Canvas download with 2 students" in text
+    assert "2 new; 3 attempts, 1 late." in text
+    assert "1 late: roe_2" in text
+    assert "1 not understood, and left out: grades.csv" in text
+
+
+def test_a_refused_file_is_1_and_said_with_its_reason(tmp_path: Path) -> None:
+    source = make_folder(tmp_path / "class", {"ann/x.py": "a"})
+    (source / "bob.py").symlink_to("/etc/passwd")
+    code, text = run(source, "--out", tmp_path / "out", "--plain")
+    assert code == 1
+    assert "1 file refused: bob: bob.py is a link, and links are not followed" in text
+    assert "have an empty folder: bob" in text
+    assert students(tmp_path / "out") == ["ann", "bob"]
+
+
+def test_an_unreadable_source_is_2(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        run(tmp_path / "none.zip", "--out", tmp_path / "out")
+    assert caught.value.exit_code == 2
+
+
+def test_a_roster_gives_names_and_times_and_says_who_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "roster.csv").write_text(ROSTER)
+    files = {"doejane_1_10_x.py": "a", "roerob_2_11_x.py": "b", "someone_9_12_x.py": "c"}
+    source = make_zip(tmp_path / "a.zip", files)
+    _, text = run(source, "--out", tmp_path / "out", "--roster", tmp_path / "roster.csv", "--plain")
+    assert "1 in the roster, and handed in nothing: Poe, \\x1b[31mPat" in text
+    assert "1 not in the roster: someone_9" in text
+    found = submissions(tmp_path / "out")
+    assert found["doejane_1"].name == "Doe, Jane"
+    assert found["doejane_1"].submitted == datetime.fromisoformat("2026-11-30T10:00:00+01:00")
+    assert found["roerob_2"].submitted is None
+    assert found["someone_9"].notes == ("Not found in the roster.",)
+    run(source, "--out", tmp_path / "out")
+    again = submissions(tmp_path / "out")
+    assert again["doejane_1"] == found["doejane_1"]
+
+
+def test_a_roster_that_cannot_be_read_stops_before_anything_is_written(tmp_path: Path) -> None:
+    source = make_zip(tmp_path / "a.zip", {"ann_1_10_x.py": "a"})
+    with pytest.raises(UsageError, match="roster"):
+        collect_download(source, tmp_path / "out", tmp_path / "none.csv")
+    assert not (tmp_path / "out").exists()
+
+
+def test_nothing_in_the_summary_moves_the_cursor_or_is_taken_for_markup(tmp_path: Path) -> None:
+    source = make_folder(tmp_path / "class", {"ann/x.py": "a", "no\x1b[2J\n[bold]note.txt": "", "[red]b[/red].py": "b"})
+    os.mkfifo(source / "ann" / "p\x1b]0;title\x07\u202e.py")
+    done = CliRunner().invoke(collect, [str(source), "--out", str(tmp_path / "o\x1b[31mut")], standalone_mode=False)
+    assert done.exception is None
+    assert all(line.isprintable() for line in done.stdout.split("\n"))
+    assert "[bold]note.txt" in done.stdout
+
+
+def test_long_lists_are_cut_and_counted(tmp_path: Path) -> None:
+    files = {f"s{n}_{n}_1{n}_x.py": "a" for n in range(300)} | {f"note {n}.txt": "" for n in range(250)}
+    _, text = run(make_zip(tmp_path / "a.zip", files), "--out", tmp_path / "out", "--plain")
+    assert "250 not understood, and left out:" in text
+    assert "and 50 more" in text
+
+
+def test_colour_only_on_a_terminal_and_never_with_no_color(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = make_zip(tmp_path / "a.zip", {"ann_1_10_x.py": "a"})
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("NO_COLOR", "1")
+    done = CliRunner().invoke(collect, [str(source), "--out", str(tmp_path / "out")], standalone_mode=False, color=True)
+    assert "\x1b[3" not in done.stdout

@@ -1,11 +1,12 @@
 # Two commands for a fresh machine: `make grade` and `make test`.  Both set up .venv first.
 .DEFAULT_GOAL := help
-.PHONY: help setup grade test test-colab check selfcheck stubs bench clean
+.PHONY: help setup grade test test-colab check selfcheck stubs notebooks bench clean
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 COLAB := .venv-colab
+NBGRADER := .venv-nbgrader
 STAMP := $(VENV)/.installed
 
 help: ## this list
@@ -23,7 +24,7 @@ $(STAMP): pyproject.toml constraints.txt
 grade: setup ## grade the stubs, the solutions and one wrong kernel on whatever this machine has
 	@$(BIN)/course selfcheck --only stubs --only solutions --mistake flash_attention/acc_not_rescaled --show
 
-test: setup ## run the tests (those that need a GPU are skipped without one)
+test: setup $(NBGRADER)/.installed ## run the tests (those that need a GPU are skipped without one)
 	$(BIN)/python -m pytest
 
 test-colab: $(COLAB)/.installed ## run the tests with Colab's versions, in an environment of their own
@@ -34,11 +35,19 @@ $(COLAB)/.installed: pyproject.toml constraints-colab.txt
 	$(COLAB)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-colab.txt -e '.[dev]'
 	@touch $@
 
+$(NBGRADER)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(NBGRADER)
+	$(NBGRADER)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt 'nbgrader>=0.9.6,<0.10'
+	@touch $@
+
 selfcheck: setup ## all proofs that the grader is real: solutions, stubs, mistakes, mutants
 	$(BIN)/course selfcheck
 
 stubs: setup ## write assignments/ anew from solutions/
 	$(BIN)/course release --stubs-only
+
+notebooks: setup ## write course/notebooks/*.ipynb anew from the .py files beside them
+	$(BIN)/python -m autograder.release.notebooks course/notebooks
 
 check: setup ## lint, types, import rules, spelling
 	$(BIN)/ruff check .
@@ -51,4 +60,4 @@ bench: setup ## what is timed, against what; prints ratios
 	$(BIN)/python benchmarks/run.py
 
 clean: ## remove .venv and caches
-	rm -rf $(VENV) $(COLAB) .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
+	rm -rf $(VENV) $(COLAB) $(NBGRADER) .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info

@@ -44,6 +44,12 @@ _ENDLESS = "    while NSEQ > 0:\n        s = s\n"
 _OUTSIDE = "    tl.store(q_ptr - 4000000, 0.0)\n"
 
 
+_WORKSHEET = (
+    *("Identifier", "Full name", "Email address", "Status", "Grade", "Maximum Grade", "Grade can be changed"),
+    *("Last modified (submission)", "Last modified (grade)", "Feedback comments"),
+)
+
+
 @dataclass(frozen=True)
 class Invented:
     """One student: ``kind`` says what to expect, ``files`` is the latest attempt, ``earlier`` the one before."""
@@ -206,10 +212,7 @@ def write_moodle_worksheet(path: Path, invented: list[Invented]) -> None:
     """Moodle's offline grading worksheet."""
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
-        writer.writerow(
-            ["Identifier", "Full name", "Email address", "Status", "Grade", "Maximum Grade", "Grade can be changed"]
-            + ["Last modified (submission)", "Last modified (grade)", "Feedback comments"]
-        )
+        writer.writerow(_WORKSHEET)
         for student in invented:
             identity = [f"Participant {student.lms_id}", student.name, f"user{student.lms_id}@example.org"]
             writer.writerow([*identity, "Submitted for grading", "", "10.00", "Yes", "-", "-", ""])

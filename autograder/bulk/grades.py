@@ -6,7 +6,7 @@ Results hold what the kernels earned and nothing else, so that a change of the r
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -98,39 +98,59 @@ def class_grades(course: Course, out: Path, roster: Path | None = None) -> Class
     Raises:
         UsageError: there are no results, or the roster or the overrides cannot be read.
     """
-    store = Store(out)
-    table = load_roster(roster) if roster is not None else store.roster()
-    overrides = load_overrides(store.overrides)
-    submissions = store.submissions()
-    students, notes, matched = [], [], set()
-    for student in store.students():
-        result = store.read(student)
-        if result is None:
-            notes.append(f"{student}: the result is damaged; run `course grade` again.")
-            continue
-        submission = submissions.get(student)
-        name = submission.name if submission else ""
-        row = table.find(student, name, submission.lms_id if submission else None)
-        if row is not None:
-            matched.add(id(row))
-        elif table.students:
-            notes.append(f"{student}: not found in the roster.")
-        students.append(
-            StudentGrade(
-                student=student,
-                name=(row.name if row and row.name else name) or student,
-                roster=row,
-                submission=submission,
-                result=result,
-                exercises=_grades(course, result, row, submission, overrides.get(student, {})),
-            )
-        )
+    reading = GradesReader(course, out, roster)
+    students = tuple(reading)
     if not students:
         raise UsageError(f"There are no results in {out}. Run `course grade` with --out {out} first.")
-    missing = [row.name or row.student or row.login for row in table.students if id(row) not in matched]
-    if missing:
-        notes.append(f"In the roster, and without a hand-in: {', '.join(missing)}.")
-    return ClassGrades(tuple(students), table, tuple(notes))
+    return ClassGrades(students, reading.roster, reading.notes())
+
+
+class GradesReader:
+    """Reads the grades under ``out`` one student after another, for those who need not hold them all.
+
+    Raises:
+        UsageError: the roster or the overrides cannot be read.
+    """
+
+    def __init__(self, course: Course, out: Path, roster: Path | None = None) -> None:
+        self._course = course
+        self._store = Store(out)
+        self.roster = load_roster(roster) if roster is not None else self._store.roster()
+        self._overrides = load_overrides(self._store.overrides)
+        self._submissions = self._store.submissions()
+        self._notes: list[str] = []
+        self._matched: set[int] = set()
+
+    def __iter__(self) -> Iterator[StudentGrade]:
+        for student in self._store.students():
+            result = self._store.read(student)
+            if result is None:
+                self._notes.append(f"{student}: the result is damaged; run `course grade` again.")
+                continue
+            yield self._grade(student, result)
+
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about who could not be found; complete once all students have been read."""
+        missing = [row.name or row.student or row.login for row in self.roster.students if id(row) not in self._matched]
+        names = ", ".join(missing)
+        return (*self._notes, *([f"In the roster, and without a hand-in: {names}."] if missing else []))
+
+    def _grade(self, student: str, result: RunResult) -> StudentGrade:
+        submission = self._submissions.get(student)
+        name = submission.name if submission else ""
+        row = self.roster.find(student, name, submission.lms_id if submission else None)
+        if row is not None:
+            self._matched.add(id(row))
+        elif self.roster.students:
+            self._notes.append(f"{student}: not found in the roster.")
+        return StudentGrade(
+            student=student,
+            name=(row.name if row and row.name else name) or student,
+            roster=row,
+            submission=submission,
+            result=result,
+            exercises=_grades(self._course, result, row, submission, self._overrides.get(student, {})),
+        )
 
 
 def lateness(course: Course, lesson: Lesson, student: Student | None, submission: Submission | None) -> Lateness | None:

@@ -68,12 +68,16 @@ class Roster:
         Looked for by the kit's id, the LMS's id, login, e-mail and number, and the name, in this order.
         """
         tail = student.rpartition("_")[2]
+
+        def namesake(row: Student) -> bool:
+            return row.lms_id != "" and lms_id is not None and row.lms_id != lms_id
+
         tries: tuple[Callable[[Student], bool], ...] = (
             lambda row: row.student == student,
             lambda row: lms_id is not None and row.lms_id == lms_id,
             lambda row: tail != "" and tail in (row.lms_id, row.sis_user_id, row.email),
             lambda row: student in (row.login, row.email, row.sis_user_id, row.email.partition("@")[0]),
-            lambda row: row.name != "" and _folded(row.name) in (_folded(name), _folded(student)),
+            lambda row: row.name != "" and _folded(row.name) in (_folded(name), _folded(student)) and not namesake(row),
         )
         for fits in tries:
             found = [row for row in self.students if fits(row)]

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from autograder.bulk.grades import ClassGrades, StudentGrade, exercise_columns
+from autograder.bulk.grades import StudentGrade
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def class_csv(grades: ClassGrades) -> str:
-    """Score of each exercise in points, the total, and the outcome of each exercise."""
-    exercises = [exercise.id for exercise in exercise_columns(grades.students)]
+def class_csv(students: Iterable[StudentGrade]) -> str:
+    """Score of each exercise in points, the total, and the outcome of each exercise.
+
+    Students may come one by one: of each only the row is held.
+    """
+    rows = [_Row.of(student) for student in students]
+    exercises = tuple(dict.fromkeys(exercise for row in rows for exercise in row.scores))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(
@@ -20,30 +26,36 @@ def class_csv(grades: ClassGrades) -> str:
         + [f"{exercise}_outcome" for exercise in exercises]
         + ["error"]
     )
-    for student in grades.students:
-        writer.writerow(_row(student, exercises))
+    for row in rows:
+        scores = [row.scores.get(exercise, "") for exercise in exercises]
+        outcomes = [row.outcomes.get(exercise, "") for exercise in exercises]
+        writer.writerow([*row.identity, *scores, *row.totals, *outcomes, row.error])
     return text.getvalue()
 
 
-def _row(student: StudentGrade, exercises: list[str]) -> list[str]:
-    by_id = {item.result.id: item for item in student.exercises}
-    # What was not graded by our fault has no score, and who has such a thing no total.
-    scores = [number(by_id[name].score) if name in by_id and not by_id[name].is_fault else "" for name in exercises]
-    outcomes = [by_id[name].result.outcome if name in by_id else "" for name in exercises]
-    overridden = " ".join(item.result.id for item in student.exercises if item.override is not None)
-    late = " ".join(f"lesson{item.lesson}:{item.days}d" for item in student.late)
-    return [
-        harmless(student.student),
-        harmless(student.name),
-        *scores,
-        "" if student.faults else number(student.score),
-        number(student.points),
-        number(student.bonus),
-        late,
-        overridden,
-        *outcomes,
-        harmless(student.result.error or ""),
-    ]
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The cells of one student."""
+
+    identity: tuple[str, str]
+    scores: Mapping[str, str]
+    totals: tuple[str, ...]
+    outcomes: Mapping[str, str]
+    error: str
+
+    @classmethod
+    def of(cls, student: StudentGrade) -> _Row:
+        late = " ".join(f"lesson{item.lesson}:{item.days}d" for item in student.late)
+        overridden = " ".join(item.result.id for item in student.exercises if item.override is not None)
+        # What was not graded by our fault has no score, and who has such a thing no total.
+        total = "" if student.faults else number(student.score)
+        return cls(
+            identity=(harmless(student.student), harmless(student.name)),
+            scores={item.result.id: "" if item.is_fault else number(item.score) for item in student.exercises},
+            totals=(total, number(student.points), number(student.bonus), late, overridden),
+            outcomes={item.result.id: item.result.outcome for item in student.exercises},
+            error=harmless(student.result.error or ""),
+        )
 
 
 def harmless(cell: str) -> str:

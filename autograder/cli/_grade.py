@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 
 from autograder.bulk import hand_ins, submissions
-from autograder.bulk.grades import class_grades
+from autograder.bulk.grades import GradesReader
 from autograder.bulk.grading import ClassRun, Progress, Summary
 from autograder.bulk.overrides import Override, load_overrides, save_overrides
 from autograder.bulk.secret import load_secret
@@ -230,7 +230,7 @@ def _report(console: Console, course: Course, store: Store, summary: Summary, pr
 
 
 def _write_csv(course: Course, store: Store) -> None:
-    write_whole(store.grades, class_csv(class_grades(course, store.out)).encode())
+    write_whole(store.grades, class_csv(GradesReader(course, store.out)).encode())
 
 
 @contextlib.contextmanager

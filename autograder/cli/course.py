@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from autograder import __version__
 from autograder.cli._collect import collect
+from autograder.cli._export import export
 from autograder.cli._feedback import feedback, report
 from autograder.cli._grade import grade, override
 from autograder.cli.common import current_course, run, shared_options
@@ -171,6 +172,7 @@ cli.add_command(grade)
 cli.add_command(override)
 cli.add_command(feedback)
 cli.add_command(report)
+cli.add_command(export)
 
 
 def main() -> NoReturn:

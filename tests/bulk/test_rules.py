@@ -88,7 +88,7 @@ def test_an_override_is_the_last_word(course: Course, tmp_path: Path) -> None:
     assert [item.score for item in ada.exercises] == [1.0, 1.5]
     write(tmp_path, run_of("ada", exercise("a", 2.0), exercise("b", 0.5)))  # graded again
     assert score(ruled, tmp_path) == 2.5
-    row = class_csv(class_grades(ruled, tmp_path)).splitlines()[1]
+    row = class_csv(class_grades(ruled, tmp_path).students).splitlines()[1]
     assert row == "ada,ada,1,1.5,2.5,4,0,lesson7:1d,b,pass,partial,"
 
 
@@ -97,9 +97,11 @@ def test_a_fault_of_ours_is_no_zero(course: Course, tmp_path: Path) -> None:
     store = write(tmp_path, run_of("ada", exercise("a", 2.0), faulty))
     grades = class_grades(course, tmp_path)
     assert grades.students[0].faults == ("b",)
-    assert class_csv(grades).splitlines()[1] == "ada,ada,2,,,4,0,,,pass,grader-error,"
+    assert class_csv(grades.students).splitlines()[1] == "ada,ada,2,,,4,0,,,pass,grader-error,"
     save_overrides(store.overrides, {"ada": {"b": Override("ada", "b", 1.0, "Read by hand.")}})
-    assert class_csv(class_grades(course, tmp_path)).splitlines()[1] == "ada,ada,2,1,3,4,0,,b,pass,grader-error,"
+    assert (
+        class_csv(class_grades(course, tmp_path).students).splitlines()[1] == "ada,ada,2,1,3,4,0,,b,pass,grader-error,"
+    )
 
 
 @pytest.mark.parametrize(

@@ -172,5 +172,5 @@ def test_a_run_comes_back_from_its_document() -> None:
 
 @pytest.mark.parametrize("document", [{}, {"schema": 2}, {"schema": 1}, {"schema": 1, "exercises": 3}, [], "x"])
 def test_what_is_no_document_is_a_value_error(document: Any) -> None:
-    with pytest.raises(ValueError, match="schema|no result document"):
+    with pytest.raises(ValueError, match=r"schema|no result document"):
         from_document(document)

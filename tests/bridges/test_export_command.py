@@ -1,0 +1,79 @@
+"""The command's contract: exit codes, sentences, and what it loads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.bridges.classroom import FULL, Classroom
+from tests.bridges.conftest import ROOT, Export
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--to", "nbgrader"), "with --out gradebook.db"),
+        (("--to", "gradescope"), "with --out FOLDER"),
+        (("--to", "csv", "--column", "X"), "--column means something only with --to canvas"),
+        (("--to", "csv", "--with-bonus"), "--with-bonus means something only with"),
+        (("--to", "csv", "--out-of", "5"), "only with --to canvas or moodle"),
+        (("--to", "canvas", "--out-of", "0"), "points above 0"),
+        (("--to", "canvas", "--out-of", "nan"), "points above 0"),
+        (("--to", "canvas", "--python", "p"), "only with --to nbgrader"),
+        (("--to", "moodle", "--student", "ann"), "only with --to gradescope"),
+        (("--to", "gradescope", "--out", "x", "--excel"), "--excel means something only with"),
+        (("--to", "blackboard"), "'blackboard' is not one of"),
+        (("--to", "csv", "--roster", "none.csv"), "none.csv cannot be read"),
+        (("--to", "csv", "--out", "no/such/folder.csv"), "cannot be written"),
+        (("--to", "gradescope", "--out", "course/course.toml"), "cannot be made"),
+    ],
+)
+def test_wrong_input_ends_with_2_and_one_sentence(
+    classroom: Classroom, export: Export, arguments: tuple[str, ...], words: str
+) -> None:
+    classroom.add("ann", FULL)
+    printed = export(*arguments)
+    assert printed.returncode == 2, printed.stderr
+    assert words in printed.stderr
+    assert "Traceback" not in printed.stderr
+    assert printed.stdout == ""
+
+
+def test_a_folder_without_results_ends_with_2(classroom: Classroom, export: Export) -> None:
+    printed = export("--to", "csv")
+    assert printed.returncode == 2
+    assert "There are no results in" in printed.stderr
+
+
+def test_exporting_loads_neither_torch_nor_the_grader() -> None:
+    program = (
+        "import sys, autograder.cli._export; "
+        "heavy = ('torch', 'triton', 'numpy', 'nbgrader', 'autograder.session', 'autograder.judge'); "
+        "print(*(name for name in heavy if name in sys.modules))"
+    )
+    printed = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert printed.stdout.strip() == ""
+
+
+def test_the_writer_for_nbgrader_imports_only_nbgrader_and_the_standard_library() -> None:
+    import ast
+
+    source = (ROOT / "autograder" / "bridges" / "_nbgrader_writer.py").read_text(encoding="utf-8")
+    roots = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            roots |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            roots.add((node.module or "").partition(".")[0])
+    assert roots - set(sys.stdlib_module_names) == {"nbgrader"}
+
+
+def test_no_module_beside_the_writer_hides_one_that_nbgrader_may_import() -> None:
+    """A program's own folder comes first where Python looks for modules."""
+    names = {path.stem for path in Path(ROOT / "autograder" / "bridges").glob("*.py")} - {"__init__"}
+    assert names
+    assert all(name.startswith("_") for name in names)
+    assert not names & set(sys.stdlib_module_names)

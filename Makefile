@@ -56,7 +56,7 @@ check: setup ## lint, types, import rules, spelling
 	$(BIN)/lint-imports
 	$(BIN)/codespell
 
-bench: setup ## what is timed, against what; prints ratios
+bench: setup $(NBGRADER)/.installed ## what is timed, against what; prints ratios
 	$(BIN)/python benchmarks/run.py
 
 clean: ## remove .venv and caches

@@ -4,13 +4,14 @@
 
 Lesson 7, CPU, nothing cached, target checks off.  For nbgrader the same launches, inputs and oracles are the test cells
 of a notebook.  It grades one hand-in after another, so that its time for a hand-in is taken from fewer of them.  The
-limit is the kernels' own run time over the cores.  nbgrader is needed: `pip install -e '.[instructor]'`.
+limit is the kernels' own run time over the cores.  nbgrader is the one of `.venv-nbgrader`, which `make bench` sets up;
+its notebooks run in a kernel of this Python.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -23,6 +24,7 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
 
 ROOT = Path(__file__).parents[1]
+NBGRADER = ROOT / ".venv-nbgrader" / "bin" / "python"
 sys.path.insert(0, str(ROOT))
 
 from autograder.catalogue import Course, load_course  # noqa: E402
@@ -79,8 +81,8 @@ def main() -> None:
     parser.add_argument("--students", type=int, default=30)
     parser.add_argument("--nbgrader-students", type=int, default=6)
     arguments = parser.parse_args()
-    if importlib.util.find_spec("nbgrader") is None:
-        sys.exit("nbgrader is not installed here: pip install -e '.[instructor]'")
+    if not NBGRADER.exists():
+        sys.exit("nbgrader's environment is not there: make bench sets it up")
     course = load_course(ROOT)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -124,6 +126,10 @@ def _nbgrader(course: Course, folder: Path, students: int) -> float:
     """Seconds a hand-in of `nbgrader autograde`, its start included."""
     source = folder / "source" / "lesson7"
     source.mkdir(parents=True)
+    kernel = folder / "jupyter" / "kernels" / "this-python"
+    kernel.mkdir(parents=True)
+    launcher = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    (kernel / "kernel.json").write_text(json.dumps({"argv": launcher, "display_name": "This", "language": "python"}))
     (folder / "nbgrader_config.py").write_text(f"c = get_config()\nc.CourseDirectory.root = {str(folder)!r}\n")
     nbformat.write(_notebook(course, None), source / "lesson7.ipynb")
     _run(folder, "generate_assignment", "lesson7", "--force")
@@ -151,7 +157,7 @@ def _notebook(course: Course, number: int | None) -> nbformat.NotebookNode:
     for exercise in course.exercises:
         module = exercise.file.removesuffix(".py")
         cells.append(_cell(f"test_{exercise.id}", f"grade({exercise.id!r}, vars({module}))", points=exercise.points))
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    kernel = {"name": "this-python", "display_name": "This", "language": "python"}
     return new_notebook(cells=cells, metadata={"kernelspec": kernel})
 
 
@@ -170,22 +176,28 @@ def _cell(name: str, source: str, solution: bool = False, points: float | None =
     return new_code_cell(source, metadata={"nbgrader": nbgrader})
 
 
-def _run(folder: Path, *arguments: str) -> None:
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    command = [sys.executable, "-m", "nbgrader", *arguments]
+def _run(folder: Path, *arguments: str) -> str:
+    """Run a command of nbgrader's, or a script with ``-c``; its output."""
+    environment = {**os.environ, "PATH": f"{NBGRADER.parent}{os.pathsep}{os.environ['PATH']}"}
+    environment["JUPYTER_PATH"] = str(folder / "jupyter")
+    command = [str(NBGRADER), *(() if arguments[0] == "-c" else ("-m", "nbgrader")), *arguments]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"nbgrader {arguments[0]} failed:\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+_SCORES = """
+from nbgrader.api import Gradebook
+with Gradebook("sqlite:///gradebook.db") as gradebook:
+    print(*(one.score for one in gradebook.assignment_submissions("lesson7")))
+"""
 
 
 def _require_full_scores(folder: Path, students: int) -> None:
     """All hand-ins are right: a notebook that lost points was not graded by the same checks."""
-    from nbgrader.api import Gradebook
-
-    with Gradebook(f"sqlite:///{folder / 'gradebook.db'}") as gradebook:
-        scores = [one.score for one in gradebook.assignment_submissions("lesson7")]
-    assert len(scores) == students, scores
-    assert set(scores) == {10.0}, scores
+    scores = [float(score) for score in _run(folder, "-c", _SCORES).split()]
+    assert scores == [10.0] * students, scores
 
 
 if __name__ == "__main__":

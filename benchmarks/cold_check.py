@@ -10,9 +10,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
+
+from memory import watch
 
 ROOT = Path(__file__).parents[1]
 ROUNDS = 5
@@ -45,43 +46,9 @@ def _seconds(command: list[str]) -> float:
 
 
 def _peak_memory(command: list[str]) -> float:
-    """The largest sum of PSS in bytes, over the process and all its descendants, sampled while it runs."""
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    peak = 0.0
-    done = threading.Event()
-
-    def sample() -> None:
-        nonlocal peak
-        while not done.wait(0.02):
-            peak = max(peak, sum(_pss(pid) for pid in _tree(process.pid)))
-
-    thread = threading.Thread(target=sample)
-    thread.start()
-    process.wait()
-    done.set()
-    thread.join()
-    return peak
-
-
-def _tree(pid: int) -> list[int]:
-    pids = [pid]
-    for parent in pids:
-        for task in Path(f"/proc/{parent}/task").glob("*/children"):
-            try:
-                pids += [int(child) for child in task.read_text().split()]
-            except OSError:
-                continue
-    return pids
-
-
-def _pss(pid: int) -> float:
-    try:
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
-                return float(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return 0.0
+    seen: list[float] = []
+    watch(command, ROOT, seen.append)
+    return max(seen)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -30,7 +31,7 @@ class Verdict:
 
 
 class Case:
-    """One check with its inputs: makes the worker's part, and judges what comes back."""
+    """One check with its inputs: makes the worker's part, and judges what comes back, from any number of hand-ins."""
 
     def __init__(self, exercise: Exercise, check: Check, oracle: Oracle, seed: int) -> None:
         self._exercise = exercise
@@ -38,6 +39,7 @@ class Case:
         self._oracle = oracle
         self._inputs: Tensors = oracle.inputs(check, seed)
 
+    @cached_property
     def job(self) -> CheckJob:
         """What the worker gets to see."""
         return CheckJob(self._check.id, self._check.case, {name: to_raw(x) for name, x in self._inputs.items()})
@@ -59,9 +61,13 @@ class Case:
             message = self._over_limit(reply.measurements)
         return Verdict("fail" if message else "pass", message, None, measurements, where)
 
+    @cached_property
+    def _right(self) -> tuple[Tensors, Tensors]:
+        """The right values in float64, and what unfused torch makes of the inputs."""
+        return self._oracle.exact(self._check, self._inputs), self._oracle.plain(self._check, self._inputs)
+
     def _compare(self, outputs: dict[str, torch.Tensor]) -> list[Comparison]:
-        exact = self._oracle.exact(self._check, self._inputs)
-        plain = self._oracle.plain(self._check, self._inputs)
+        exact, plain = self._right
         try:
             observed = self._oracle.observed(self._check, self._inputs, outputs)
         except (RuntimeError, KeyError, ValueError, IndexError):  # outputs of the wrong shape or name

@@ -12,6 +12,7 @@ import sys
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -180,13 +181,16 @@ class _Kept:
         pass
 
 
-def keep_language_patched() -> None:
-    """From now on this process interprets, and does nothing else.
+def settle() -> None:
+    """Make this process one that interprets, and does nothing else; half as slow as Triton leaves it.
 
     Triton puts the interpreter's functions in the place of the language's before each launch and at each call of one
-    jit function by another, and takes them away after each launch, which is a fifth of the time of small kernels.  Here
-    they are put there once.  Tiles are strict about their truth, see `_single_truth`.
+    jit function by another, and takes them away after each launch.  Here they are put there once.  Tiles are strict
+    about their truth, see `_single_truth`.  Integers wrap around as they do on a GPU, where Triton looks for overflow
+    in debug mode only; a wrong address is noticed all the same, by `MemoryGuard`.
     """
+    builder = triton_interpreter.interpreter_builder
+    builder.options = replace(builder.options, sanitize_overflow=False)
     patch, patch_tensor = triton_interpreter._patch_lang, triton_interpreter._patch_lang_tensor
     patched: set[frozenset[int]] = set()
 

@@ -27,9 +27,9 @@ def _kernel(x_ptr, size, BLOCK: tl.constexpr, helper: tl.constexpr):
 def warm_up() -> None:
     """Leave nothing but warm caches behind."""
     if knobs.runtime.interpret:
-        from autograder.worker.interpreter import keep_language_patched
+        from autograder.worker.interpreter import settle
 
-        keep_language_patched()
+        settle()
         _kernel[(1,)](torch.ones(16, 16), 16, BLOCK=16, helper=_add_one)
     else:
         import triton.backends.nvidia.compiler

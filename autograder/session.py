@@ -29,7 +29,7 @@ from autograder.protocol import CheckJob, CheckReply, Job, Limits
 from autograder.result import Environment, ExerciseResult, RunResult, Sandbox
 
 if TYPE_CHECKING:
-    from autograder.judge.verdict import Verdict
+    from autograder.judge.verdict import Case, Verdict
 
 DEFAULT_SEED = 7
 
@@ -41,6 +41,9 @@ _LIMITS = {
 
 # Outcomes that a second run would give again.
 _REPEATABLE = frozenset({"pass", "fail", "compile-error"})
+
+# Cases that are held with their inputs and right values, some hundred kilobytes each.
+_CASES = 256
 
 Progress = Callable[[ExerciseResult], None]
 
@@ -114,6 +117,7 @@ class Grader:
         self._kept = Kept(kept)
         self.environment = environment(device, gpu)
         self._digests: dict[str, str] = {}
+        self._cases: dict[tuple[str, str, int], Case] = {}
         self._jobs = jobs or (os.cpu_count() or 1)
         self._pool = Pool(device)
 
@@ -131,7 +135,7 @@ class Grader:
     @property
     def sandbox(self) -> Sandbox:
         """What stands around the worker's children on this machine."""
-        return Sandbox(layers=("lifted source", "separate process", "rlimits", "scrubbed environment"))
+        return self._pool.sandbox
 
     @property
     def with_targets(self) -> bool:
@@ -305,13 +309,7 @@ class Grader:
 
     def _judged(self, plan: Plan, job: Job, checks: Sequence[Check], request: Request) -> Mapping[str, Verdict]:
         """Run the checks and judge what comes back."""
-        from autograder.judge.oracles import load_oracle
-        from autograder.judge.verdict import Case
-
-        oracle = load_oracle(plan.exercise.oracle)
-        cases = {
-            check.id: Case(plan.exercise, check, oracle, seed_of(plan.exercise, check, request)) for check in checks
-        }
+        cases = {check.id: self._case(plan.exercise, check, seed_of(plan.exercise, check, request)) for check in checks}
         tiers = {check.id: check.tier for check in checks}
         verdicts: dict[str, Verdict] = {}
 
@@ -325,8 +323,24 @@ class Grader:
                 return True
             return all(verdict.outcome == "pass" for verdict in verdicts.values())
 
-        self._pool.run(replace(job, checks=tuple(cases[check.id].job() for check in checks)), carry_on)
+        self._pool.run(replace(job, checks=tuple(cases[check.id].job for check in checks)), carry_on)
         return verdicts
+
+    def _case(self, exercise: Exercise, check: Check, seed: int) -> Case:
+        """A check with its inputs; those that the whole class needs are made once."""
+        from autograder.judge.oracles import load_oracle
+        from autograder.judge.verdict import Case
+
+        key = (exercise.id, check.id, seed)
+        with self._lock:
+            case = self._cases.pop(key, None)
+        if case is None:
+            case = Case(exercise, check, load_oracle(exercise.oracle), seed)
+        with self._lock:
+            self._cases[key] = case  # the newest is last
+            while len(self._cases) > _CASES:
+                del self._cases[next(iter(self._cases))]
+        return case
 
     def _key(self, exercise: Exercise, job: Job, checks: Sequence[Check], request: Request) -> str:
         """A hash of all that verdicts depend on."""

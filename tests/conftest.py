@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from autograder.catalogue import Course, load_course
+from autograder.pool import Pool
+from autograder.pool import _pool as pool_module
 from autograder.session import Grader
 
 ROOT = Path(__file__).parents[1]
@@ -24,6 +26,19 @@ def course() -> Course:
 def cpu_grader(course: Course) -> Iterator[Grader]:
     with Grader(course, "cpu") as grader:
         yield grader
+
+
+@pytest.fixture(scope="session")
+def pool_without() -> Callable[..., Pool]:
+    """Makes a pool, for a ``with``, whose worker lacks layers of the sandbox: ``pool_without("cpu", "landlock")``."""
+
+    def make(device: str, *layers: str) -> Pool:
+        with pytest.MonkeyPatch.context() as patch:
+            program = str(ROOT / "tests" / "security" / "lacking_worker.py")
+            patch.setattr(pool_module, "_PROGRAM", (program, ",".join(layers)))
+            return Pool(device)
+
+    return make
 
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

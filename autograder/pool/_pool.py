@@ -24,10 +24,17 @@ from autograder.pool._conversation import Broken, Exit, blame_of, ended_early, r
 from autograder.pool._gate import Gate
 from autograder.pool._surroundings import environment, remove
 from autograder.protocol import CheckJob, CheckReply, Job
+from autograder.result import Sandbox
 
 _START_SECONDS = 120.0
 _EXIT_SECONDS = 30.0
 _CLOSE_SECONDS = 10.0
+
+# What is started. Tests put a worker in its place that lacks layers of the sandbox.
+_PROGRAM = ("-m", "autograder.worker")
+
+# What holds by the way in which jobs are made and the worker is started; the other layers are tried out by the worker.
+_BY_CONSTRUCTION = ("lifted source", "separate process", "scrubbed environment")
 
 # Gets a reply and the check that would follow; False leaves the rest out.
 CarryOn = Callable[[CheckReply, CheckJob | None], bool]
@@ -52,6 +59,7 @@ class Pool:
         self._changed = threading.Condition(self._lock)
         self._dead: str | None = None
         self._ready = threading.Event()
+        self._sandbox = Sandbox()
         self._process, self._control = self._start()
         self._reader = threading.Thread(target=self._read_control, name="pool-control", daemon=True)
         self._reader.start()
@@ -83,6 +91,16 @@ class Pool:
         """
         if not self._ready.wait(_START_SECONDS) or self._dead:
             raise WorkerError(self._dead or "The worker took too long to start. Try again, or see `grade doctor`.")
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """The layers that hold around each child, and a sentence for each that does not; waits for the worker.
+
+        Raises:
+            WorkerError: it never got ready.
+        """
+        self.wait_ready()
+        return self._sandbox
 
     def run(self, job: Job, carry_on: CarryOn) -> None:
         """Run a job's checks in order; ``carry_on`` gets each reply and the check that would follow, if any.
@@ -186,7 +204,7 @@ class Pool:
         with theirs, log.open("wb") as output:
             process = subprocess.Popen(
                 # -P: nothing is imported from the folder that jobs write to.
-                [sys.executable, "-P", "-m", "autograder.worker", str(theirs.fileno()), self.device],
+                [sys.executable, "-P", *_PROGRAM, str(theirs.fileno()), self.device],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -207,6 +225,8 @@ class Pool:
                 break
             message = json.loads(raw)
             if "ready" in message:
+                held = message["ready"]["sandbox"]
+                self._sandbox = Sandbox((*_BY_CONSTRUCTION, *held["layers"]), tuple(held["missing"]))
                 self._ready.set()
             elif "ended" in message:
                 with self._changed:

@@ -17,11 +17,12 @@ from autograder.worker import buffers as memory
 from autograder.worker.failures import explain
 from autograder.worker.loader import load_kernels, load_launch, student_file
 from autograder.worker.process import apply_limits, renew_cpu_limit, silence
+from autograder.worker.sandbox import Confinement
 
 _MAX_REQUEST = 4 * 1024**3
 
 
-def serve_job(connection: socket.socket) -> None:
+def serve_job(connection: socket.socket, confinement: Confinement) -> None:
     """Read the job from ``connection``, answer its checks there, and return."""
     with connection, connection.makefile("rb") as stream:
         frame = read_frame(stream.read, _MAX_REQUEST)
@@ -30,18 +31,23 @@ def serve_job(connection: socket.socket) -> None:
         folder = Path(folder_name)
         silence(folder)
         apply_limits(job.limits, job.device, len(job.checks))
-        _Runner(job, folder, connection.sendall).run()
+        _Runner(job, folder, connection.sendall, confinement).run()
 
 
 class _Runner:
-    def __init__(self, job: Job, folder: Path, send: Callable[[bytes], None]) -> None:
+    def __init__(self, job: Job, folder: Path, send: Callable[[bytes], None], confinement: Confinement) -> None:
         self._job = job
+        self._confinement = confinement
         self._folder = folder
         self._file = student_file(job, folder)
         self._write = send
 
     def _send(self, reply: CheckReply) -> None:
         self._write(encode_reply(reply))
+
+    def _fault(self, message: str) -> None:
+        for check in self._job.checks:
+            self._send(CheckReply(check.id, "grader-error", message))
 
     def run(self) -> None:
         try:
@@ -51,8 +57,12 @@ class _Runner:
                 for check in self._job.checks
             }
         except Exception as error:  # noqa: BLE001 - the course's fault, and said so
-            for check in self._job.checks:
-                self._send(CheckReply(check.id, "grader-error", f"{self._job.launch}: {error!r}"))
+            self._fault(f"{self._job.launch}: {error!r}")
+            return
+        try:
+            self._confinement.enter(self._folder, self._job.launch, programs=self._job.device == "cuda")
+        except Exception as error:  # noqa: BLE001 - nothing of a student's runs outside the sandbox
+            self._fault(f"A layer of the sandbox did not go on: {error}. Run the command again.")
             return
         # From here on the student's code runs: the pool takes no outputs but these, and no more faults of the course.
         self._write(encode_promise(promise))

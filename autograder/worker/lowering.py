@@ -7,6 +7,7 @@ numbers only is the same variant and is lowered once.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
 import tempfile
@@ -18,7 +19,7 @@ from typing import Any
 import triton
 from triton._C.libtriton import ir, nvidia, passes
 from triton.backends.compiler import GPUTarget
-from triton.backends.nvidia.compiler import get_ptx_version_from_options
+from triton.backends.nvidia.compiler import get_ptx_version_from_options, get_ptxas
 from triton.compiler import ASTSource, make_backend
 
 # How far a variant is lowered, and the backend's stages to there (none: all of them): the front end's checks, the
@@ -93,6 +94,13 @@ class Lowered:
     shared: int | None = None
     registers: int | None = None
     spills: int | None = None
+
+
+def find_tools() -> None:
+    """Have Triton ask its assemblers for their versions: it keeps the answers, and a child may start no program."""
+    for capability in (80, 100):  # each has an assembler of its own
+        with contextlib.suppress(RuntimeError):
+            get_ptxas(capability)
 
 
 def record(launch: Any, student: Any, cases: Sequence[Mapping[str, Any]]) -> list[Variant]:

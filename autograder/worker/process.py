@@ -16,6 +16,7 @@ from autograder.protocol import Limits
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
+_FILES = {False: 256, True: 4096}  # open files; CUDA's driver opens dozens for each GPU
 _PATIENCE = 5.0  # seconds for processes that fork faster than they are killed
 
 
@@ -27,6 +28,11 @@ def become_subreaper() -> None:
 def leave_server(server_pid: int) -> None:
     """In a fresh child: a process group of its own, and death when the server dies."""
     os.setsid()
+    die_with(server_pid)
+
+
+def die_with(server_pid: int) -> None:
+    """Have this child killed when the server dies."""
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != server_pid:  # the server died before the line above
         os._exit(1)
@@ -74,6 +80,8 @@ def apply_limits(limits: Limits, device: str, checks: int) -> None:
     CUDA maps huge address ranges, so memory is limited on CPU only.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    files = min(_FILES[device == "cuda"], resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     resource.setrlimit(resource.RLIMIT_FSIZE, (limits.file_bytes, limits.file_bytes))
     hard = checks * _cpu_seconds(limits) + 5
     resource.setrlimit(resource.RLIMIT_CPU, (_cpu_seconds(limits), hard))

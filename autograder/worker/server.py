@@ -1,8 +1,9 @@
 """The fork server: it has what a job needs imported, forks one child a job, and leaves no process behind.
 
 The control socket carries small JSON messages.  From the pool: ``{"start": id}`` with the job's own socket attached,
-and ``{"kill": id}``.  To the pool: ``{"ready": ...}`` once, then ``{"ended": id, "code": c, "signal": s}`` for each
-job.  When the control socket closes, because the pool is done or dead, all children are killed.
+and ``{"kill": id}``.  To the pool: ``{"ready": ...}`` once, with the layers of the sandbox that hold and sentences on
+those that do not; then ``{"ended": id, "code": c, "signal": s}`` for each job.  When the control socket closes, because
+the pool is done or dead, all children are killed.
 
 The server itself never runs a line of a student's, and never touches CUDA: a CUDA context does not survive a fork.
 """
@@ -16,9 +17,11 @@ import os
 import selectors
 import signal
 import socket
+from dataclasses import replace
 from typing import Any
 
 from autograder.worker import process
+from autograder.worker.sandbox import Confinement, Outcome, probe
 
 _MAX_MESSAGE = 64 * 1024
 
@@ -30,6 +33,8 @@ class Server:
         self._control = control
         self._device = device
         self._jobs: dict[int, int] = {}  # pid -> job id
+        self._uids: dict[int, int] = {}  # pid -> user id, where each child has one of its own
+        self._sandbox: Outcome | None = None
         self._selector = selectors.DefaultSelector()
         self._wake_read, self._wake_write = socket.socketpair()
         for end in (self._wake_read, self._wake_write):
@@ -38,7 +43,10 @@ class Server:
     def serve(self) -> None:
         process.become_subreaper()
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the pool's to handle
-        self._send({"ready": _preload(self._device)})
+        cuda = _preload(self._device)
+        self._sandbox = probe(self._device, _serve)
+        holding = {"layers": self._sandbox.layers, "missing": self._sandbox.missing}
+        self._send({"ready": {"cuda": cuda, "sandbox": holding}})
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._wake_write.fileno(), warn_on_full_buffer=False)
         self._selector.register(self._control, selectors.EVENT_READ)
@@ -73,6 +81,7 @@ class Server:
 
     def _start(self, job: int, connection: socket.socket) -> None:
         server_pid = os.getpid()
+        confinement = self._confinement()
         try:
             pid = os.fork()
         except OSError:
@@ -80,11 +89,23 @@ class Server:
             self._send({"ended": job, "code": 1, "signal": 0})
             return
         if pid == 0:
-            self._become_child(server_pid, connection)
+            self._become_child(server_pid, connection, confinement)
         connection.close()
         self._jobs[pid] = job
+        if confinement.uid is not None:
+            self._uids[pid] = confinement.uid
 
-    def _become_child(self, server_pid: int, connection: socket.socket) -> None:
+    def _confinement(self) -> Confinement:
+        """What the next child is confined by, with a user that no other child has now."""
+        assert self._sandbox is not None
+        confinement = self._sandbox.confinement
+        if not confinement.uids:
+            return confinement
+        taken = set(self._uids.values())
+        free = next((uid for uid in confinement.uids if uid not in taken), confinement.uids[-1])
+        return replace(confinement, uid=free)
+
+    def _become_child(self, server_pid: int, connection: socket.socket, confinement: Confinement) -> None:
         """In the child: drop all that belongs to the server, do the job, and never return."""
         code = 1
         try:
@@ -94,7 +115,7 @@ class Server:
             # The selector too: its kernel object is shared, and who holds it can wake the server without end.
             for end in (self._selector, self._control, self._wake_read, self._wake_write):
                 end.close()
-            _serve(self._device, connection)
+            _serve(self._device, connection, confinement)
             code = 0
         except BaseException:  # noqa: BLE001 - nothing may unwind into the server's loop
             code = 1
@@ -114,6 +135,7 @@ class Server:
                 continue  # a grandchild that was handed to us
             process.kill_group(pid)
             process.kill_strangers(set(self._jobs))
+            self._uids.pop(pid, None)
             signal_number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
             code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 0
             self._send({"ended": job, "code": code, "signal": signal_number})
@@ -128,23 +150,28 @@ class Server:
             self._control.send(json.dumps(message).encode())
 
 
-def _serve(device: str, connection: socket.socket) -> None:
+def _serve(device: str, connection: socket.socket, confinement: Confinement) -> None:
     """Do one job; the import was made by `_preload` already."""
     if device == "targets":
         from autograder.worker.target_child import serve_targets
 
-        serve_targets(connection)
+        serve_targets(connection, confinement)
     else:
         from autograder.worker.child import serve_job
 
-        serve_job(connection)
+        serve_job(connection, confinement)
 
 
-def _preload(device: str) -> dict[str, str | None]:
-    """Import all that a child needs, once; then keep the collector from touching (and so copying) those pages."""
+def _preload(device: str) -> str | None:
+    """Import all that a child needs, once; then keep the collector from touching (and so copying) those pages.
+
+    Returns the version of CUDA that torch was built for.
+    """
     cuda = None
     if device == "targets":  # the triton wheel alone: without torch this takes a fraction of a second
-        from autograder.worker import target_child  # noqa: F401
+        from autograder.worker import lowering, target_child  # noqa: F401
+
+        lowering.find_tools()
     else:
         import torch
 
@@ -155,4 +182,4 @@ def _preload(device: str) -> dict[str, str | None]:
         cuda = torch.version.cuda
     gc.collect()
     gc.freeze()
-    return {"cuda": cuda}
+    return cuda

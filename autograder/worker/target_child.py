@@ -18,6 +18,7 @@ from autograder.worker.failures import explain
 from autograder.worker.loader import load_kernels, load_launch, student_file
 from autograder.worker.lowering import Lowered, Variant, lower, record
 from autograder.worker.process import apply_limits, renew_cpu_limit, silence
+from autograder.worker.sandbox import Confinement
 
 _MAX_REQUEST = 64 * 1024**2
 
@@ -32,7 +33,7 @@ class _Progress:
     dots: bool = False
 
 
-def serve_targets(connection: socket.socket) -> None:
+def serve_targets(connection: socket.socket, confinement: Confinement) -> None:
     """Read the job from ``connection``; each of its checks is a target, and each is answered there."""
     with connection, connection.makefile("rb") as stream:
         frame = read_frame(stream.read, _MAX_REQUEST)
@@ -41,13 +42,15 @@ def serve_targets(connection: socket.socket) -> None:
         folder = Path(folder_name)
         silence(folder)
         apply_limits(job.limits, job.device, len(job.checks))
+        launch = load_launch(Path(job.launch))
+        # The assembler is a program of its own; lowering as far as shared memory starts none.
+        confinement.enter(folder, job.launch, programs=any(check.case["depth"] == "cubin" for check in job.checks))
         progress: _Progress | None = None
         for check in job.checks:
             renew_cpu_limit(job.limits)
             try:
                 if progress is None:
-                    student = load_kernels(job, folder)
-                    progress = _Progress(record(load_launch(Path(job.launch)), student, check.case["cases"]))
+                    progress = _Progress(record(launch, load_kernels(job, folder), check.case["cases"]))
                 lowered = _lower(progress, check.id, check.case, job.file_name)
                 reply = CheckReply(check.id, RAN, measurements=_measurements(lowered))
             except Exception as error:  # noqa: BLE001 - whatever the compiler raises

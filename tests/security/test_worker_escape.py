@@ -1,6 +1,7 @@
 """What a process can do to those around it: threads, forks, signals, files. Others still get their results.
 
-The modules here are what no lift would ever let through: the pool must hold even if the lift did not.
+The modules here are what no lift would ever let through: the pool must hold even if the lift did not.  Nor does it rely
+on the sandbox: nearly all of this runs on a worker that has no layer of it, and `test_sandbox.py` is about the layers.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -75,9 +76,12 @@ ATTACKS = {
 }
 
 
+BARE = ("landlock", "seccomp", "spare uid", "capabilities")
+
+
 @pytest.fixture(scope="module")
-def pool() -> Iterator[Pool]:
-    with Pool("cpu") as pool:
+def pool(pool_without: Callable[..., Pool]) -> Iterator[Pool]:
+    with pool_without("cpu", *BARE) as pool:
         yield pool
 
 
@@ -160,12 +164,12 @@ def test_no_process_outlives_its_check_however_it_is_related(pool: Pool, tmp_pat
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP, signal.SIGSEGV])
 def test_a_server_that_is_shot_is_one_plain_error_and_no_result(
-    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    number: int, pool_without: Callable[..., Pool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The server runs as the same user. That it is gone is noticed, nothing is guessed, and nobody waits for ever."""
+    """A server may run as the same user. That it is gone is noticed, nothing is guessed, and nobody waits for ever."""
     monkeypatch.setattr(pool_module, "_EXIT_SECONDS", 1.0)
     monkeypatch.setattr(pool_module, "_CLOSE_SECONDS", 1.0)
-    with Pool("cpu") as pool:
+    with pool_without("cpu", *BARE) as pool:
         pool.wait_ready()
         with pytest.raises(WorkerError, match=r"^The worker (stopped|does not answer)\. Run the command again\.$"):
             run(pool, tmp_path, f"os.kill(os.getppid(), {int(number)}); time.sleep(99)")

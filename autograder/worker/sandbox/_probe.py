@@ -1,0 +1,81 @@
+"""Which layers work on this machine: found out once a server, in throw-away children, before the first job.
+
+What each layer refuses is tried by `_refusals`.  Then a real, tiny job runs under all that worked (`_rehearsal`).  If
+it fails, layers are left out until it runs; what is left out is missing, and said so.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+
+from autograder.worker.sandbox import _places, _refusals, _uid
+from autograder.worker.sandbox._confinement import Confinement
+from autograder.worker.sandbox._layers import BASIC, CAPABILITIES, LANDLOCK, SECCOMP, SPARE_UID, sentence
+from autograder.worker.sandbox._rehearsal import Serve, runs
+
+_NOT_ROOT = "only root can give a child a user of its own"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What children are confined by; the names of all layers that hold, and a plain sentence for each that does not."""
+
+    confinement: Confinement
+    layers: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def probe(device: str, serve: Serve) -> Outcome:
+    """Try everything out in the current folder; ``serve`` does a job as a child of the server does."""
+    root = os.geteuid() == 0
+    base = Path(tempfile.mkdtemp(prefix="probe-", dir=os.getcwd()))
+    if root:
+        os.chmod(os.getcwd(), 0o711)  # children of other users reach their own folders by their names
+    base.chmod(0o755)
+    uids = _uid.own_uids() if root else range(0)
+    layers = {LANDLOCK, SECCOMP} | ({SPARE_UID, CAPABILITIES} if root else set())
+    confinement = Confinement(device, frozenset(layers), _places.readable(device), uids, uids[0] if root else None)
+    try:
+        reasons = {} if root else {SPARE_UID: _NOT_ROOT}
+        reasons |= _refusals.failures(confinement, base)
+        if root and SPARE_UID in reasons:
+            as_root = replace(confinement, layers=frozenset({CAPABILITIES}))
+            reasons |= _refusals.failures(as_root, base)
+        confinement = replace(confinement, layers=confinement.layers - set(reasons))
+        confinement, failed = _rehearse(confinement, serve, base)
+        reasons |= failed
+        return _outcome(confinement, reasons)
+    finally:
+        shutil.rmtree(base, ignore_errors=True)
+
+
+def _outcome(confinement: Confinement, reasons: dict[str, str]) -> Outcome:
+    named = (*BASIC, SPARE_UID, LANDLOCK, SECCOMP)
+    return Outcome(
+        confinement,
+        tuple(layer for layer in named if layer not in reasons),
+        tuple(sentence(layer, reasons[layer]) for layer in named if layer in reasons),
+    )
+
+
+def _rehearse(confinement: Confinement, serve: Serve, base: Path) -> tuple[Confinement, dict[str, str]]:
+    """The confinement with as many layers as the tiny job runs under, and why the others are left out."""
+    what = "CUDA does not open" if confinement.device == "cuda" else "Triton does not run"
+    for dropped in _fewest_first(confinement.layers):
+        fewer = replace(confinement, layers=confinement.layers - set(dropped))
+        cache = runs(fewer, serve, base)
+        if cache is not None:
+            return replace(fewer, cache=cache), dict.fromkeys(dropped, f"{what} under it on this machine")
+    return confinement, {}  # it does not run without any either: that is no layer's fault, and the first job says whose
+
+
+def _fewest_first(layers: frozenset[str]) -> Iterator[tuple[str, ...]]:
+    order = [layer for layer in (LANDLOCK, SPARE_UID, SECCOMP, CAPABILITIES) if layer in layers]
+    for count in range(len(order) + 1):
+        yield from combinations(order, count)

@@ -135,6 +135,8 @@ class Grader:
     @property
     def sandbox(self) -> Sandbox:
         """What stands around the worker's children on this machine."""
+        from autograder.judge import verdict  # noqa: F401 - while the worker imports torch, so does the judge
+
         return self._pool.sandbox
 
     @property

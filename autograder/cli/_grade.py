@@ -25,6 +25,7 @@ from autograder.catalogue import Course
 from autograder.cli.common import current_course, require_machine, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, CourseError, EnvironmentProblem, UsageError
 from autograder.gpu_targets import default_cache
+from autograder.handin import a_few
 from autograder.plan import Reference
 from autograder.protocol import printable
 from autograder.release.files import write_whole
@@ -221,8 +222,9 @@ def _report(console: Console, course: Course, store: Store, summary: Summary, pr
     if summary.empty:
         names = ", ".join(printable(name) for name in summary.empty)
         console.print(f"nothing usable from: {names}", markup=False, soft_wrap=True)
-    for student, message in summary.faults.items():
-        console.print(f"NOT GRADED, a fault of the grader: {student}: {message}", markup=False, soft_wrap=True)
+    for message in dict.fromkeys(summary.faults.values()):
+        names = a_few([printable(student) for student, fault in summary.faults.items() if fault == message])
+        console.print(f"NOT GRADED, a fault of the grader: {names}: {message}", markup=False, soft_wrap=True)
     gone = sorted(set(store.students()) - set(present))
     if gone:
         names = ", ".join(gone)

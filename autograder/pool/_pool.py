@@ -151,7 +151,7 @@ class Pool:
         go_on, leaving = True, False
         with ours, contextlib.ExitStack() as cleanup:
             cleanup.callback(remove, folder)
-            job_id = self._open_job(theirs)
+            job_id = self._open_job(theirs, job.launch)
             try:
                 for reply in replies(ours, job, folder):
                     unanswered.pop(0)
@@ -170,14 +170,15 @@ class Pool:
                 blame = ended_early(unanswered[0])
         return go_on, blame
 
-    def _open_job(self, theirs: socket.socket) -> int:
+    def _open_job(self, theirs: socket.socket, launch: str) -> int:
         with self._lock, theirs:
             if self._dead:
                 raise WorkerError(self._dead)
             self._next_id += 1
             self._exits[self._next_id] = None
+            start = {"start": self._next_id, "launch": launch}
             try:
-                socket.send_fds(self._control, [json.dumps({"start": self._next_id}).encode()], [theirs.fileno()])
+                socket.send_fds(self._control, [json.dumps(start).encode()], [theirs.fileno()])
             except OSError as error:
                 raise WorkerError("The worker stopped. Run the command again.") from error
             return self._next_id

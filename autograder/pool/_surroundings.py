@@ -27,6 +27,8 @@ def environment(device: str, folder: Path) -> dict[str, str]:
         OMP_NUM_THREADS="1",
         OPENBLAS_NUM_THREADS="1",
         MKL_NUM_THREADS="1",
+        # Huge pages for what the server allocates: a fork has fewer page tables to copy, and takes half the time.
+        GLIBC_TUNABLES="glibc.malloc.hugetlb=1",
     )
     if device == "cpu":
         environment["TRITON_INTERPRET"] = "1"

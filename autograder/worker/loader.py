@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import types
 from pathlib import Path
@@ -9,8 +10,12 @@ from typing import Any
 
 import triton
 import triton.language as tl
+from triton.runtime import KernelInterface
 
 from autograder.protocol import Job
+
+# Path -> what tells whether it has changed, and what it holds.
+_launches: dict[str, tuple[tuple[int, int], types.SimpleNamespace]] = {}
 
 
 def load_kernels(job: Job, folder: Path) -> types.SimpleNamespace:
@@ -35,15 +40,33 @@ def student_file(job: Job, folder: Path) -> Path:
 def load_launch(path: Path) -> types.SimpleNamespace:
     """The trusted launch file's ``outputs`` and ``launch``.
 
-    Triton reads the source of the file's kernels back only when they are launched, and by then the file may be out of
-    reach: its text is kept where Python looks first, marked (None) as nothing to compare with a file.
+    A file that is as it was is loaded once in a process and the children it has from then on.  Triton reads the source
+    of the file's kernels back only when they are launched, and by then the file may be out of reach: its text is kept
+    where Python looks first, marked (None) as nothing to compare with a file.
     """
+    status = path.stat()
+    stamp = (status.st_mtime_ns, status.st_size)
+    known = _launches.get(str(path))
+    if known is not None and known[0] == stamp:
+        return known[1]
     module = types.ModuleType("launch")
     module.__file__ = str(path)
     text = path.read_text(encoding="utf-8")
     linecache.cache[str(path)] = (len(text), None, text.splitlines(keepends=True), str(path))
     exec(compile(text, str(path), "exec"), module.__dict__)
-    return types.SimpleNamespace(outputs=module.__dict__["outputs"], launch=module.__dict__["launch"])
+    if triton.knobs.runtime.interpret:
+        for value in list(module.__dict__.values()):
+            if isinstance(value, KernelInterface):
+                value.rewrite()  # the interpreter's own preparation of a kernel, which each child would do again
+    launch = types.SimpleNamespace(outputs=module.__dict__["outputs"], launch=module.__dict__["launch"])
+    _launches[str(path)] = stamp, launch
+    return launch
+
+
+def preload_launch(path: str) -> None:
+    """Load a launch file ahead of the children that need it; should that fail, they will say how."""
+    with contextlib.suppress(Exception):
+        load_launch(Path(path))
 
 
 def _execute(source: str, path: Path, names: dict[str, Any]) -> dict[str, Any]:

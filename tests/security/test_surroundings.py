@@ -158,7 +158,7 @@ def test_a_worker_sees_its_job_and_nothing_else(tmp_path: Path, monkeypatch: pyt
         *("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CC", "TZ", "LC_CTYPE"),
         *("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "HOME", "TMPDIR"),
         *("TRITON_CACHE_DIR", "TRITON_DEFAULT_FP_FUSION", "TRITON_INTERPRET", "PYTHONUSERBASE"),
-        *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
+        *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "GLIBC_TUNABLES"),
     } | {name for name in seen["environ"] if name.startswith(("KMP_", "TORCH_"))}
     assert seen["cache"].startswith(folder)
     assert not any(entry.startswith(folder) or not os.path.isabs(entry) for entry in seen["path"])

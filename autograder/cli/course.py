@@ -32,8 +32,13 @@ def cli() -> None:
 
     \b
     Examples:
-      course selfcheck
-      course release --out dist
+      course selfcheck                         the proofs that the grader is real
+      course release --out dist                the zip for students
+      course collect submissions.zip --out hand-ins
+      course grade hand-ins --out results      stop it, run it again: nothing is graded twice
+      course report results
+      course feedback results
+      course export results --to canvas --out grades.csv
     """
 
 

@@ -1,0 +1,120 @@
+"""`course grade` and `course override` as an instructor types them: what goes wrong is a sentence and an exit code."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from autograder.bulk.store import Store
+from autograder.catalogue import Course
+from autograder.cli import course as commands
+from autograder.errors import AutograderError
+from autograder.result import Sandbox
+from autograder.session import Grader
+
+from .making import exercise, run_of, write
+
+
+def course(root: Path, *arguments: str | Path) -> Result:
+    return CliRunner().invoke(commands.cli, ["--root", str(root), *map(str, arguments)], standalone_mode=False)
+
+
+def refused(result: Result, words: str, code: int = 2) -> None:
+    assert isinstance(result.exception, AutograderError), result.output
+    assert result.exception.exit_code == code
+    assert words in str(result.exception)
+
+
+def test_a_student_and_an_exercise_are_replayed_and_nothing_is_kept(
+    own_course: Course, hand_ins: Path, tmp_path: Path
+) -> None:
+    (hand_ins / "cleo" / "one_shot_attention.py").unlink()
+    shutil.copy(own_course.root / "solutions" / "lesson7" / "flash_attention.py", hand_ins / "cleo")
+    options = ("--out", tmp_path / "out", "--device", "cpu", "--no-targets", "--exercise", "online_softmax_update")
+    graded = course(own_course.root, "grade", hand_ins, *options, "--plain")
+    assert graded.return_value == 0, graded.output
+    assert "graded 3, unchanged 0" in graded.output
+    before = (tmp_path / "out" / "results" / "ben.json").read_bytes()
+    again = course(own_course.root, "grade", hand_ins, *options, "--student", "ben", "--replay", "--plain")
+    assert again.return_value == 1
+    assert "online_softmax_update: as in the kept result: not-started, 0 points" in again.output
+    right = course(own_course.root, "grade", hand_ins, *options, "--student", "cleo", "--replay", "--plain")
+    assert right.return_value == 0
+    assert "hidden 1 of 1" in right.output
+    assert (tmp_path / "out" / "results" / "ben.json").read_bytes() == before
+    refused(course(own_course.root, "grade", hand_ins, *options, "--replay"), "A replay is of one student")
+
+
+def test_below_the_minimum_of_the_sandbox_nothing_is_graded_unasked(
+    own_course: Course, hand_ins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weak = Sandbox(("lifted source", "separate process", "scrubbed environment"), ("rlimits: not here.",))
+    monkeypatch.setattr(Grader, "sandbox", property(lambda self: weak))
+    options = ("--out", tmp_path / "out", "--device", "cpu", "--no-targets", "--student", "ben", "--plain")
+    refused(course(own_course.root, "grade", hand_ins, *options), "machine: rlimits.")
+    assert Store(tmp_path / "out").students() == ()
+    allowed = course(own_course.root, "grade", hand_ins, *options, "--allow-weak-sandbox")
+    assert allowed.return_value == 0, allowed.output
+    result = Store(tmp_path / "out").read("ben")
+    assert result is not None
+    assert result.sandbox == weak
+
+
+def test_the_layers_of_the_sandbox_are_in_every_result(own_course: Course, hand_ins: Path, tmp_path: Path) -> None:
+    options = ("--out", tmp_path / "out", "--device", "cpu", "--no-targets", "--plain")
+    assert course(own_course.root, "grade", hand_ins, *options, "--exercise", "score_mask").return_value == 0
+    every = {"lifted source", "separate process", "process group", "rlimits", "scrubbed environment"}
+    every |= {"output to files", "spare uid", "landlock", "seccomp"}
+    for student in ("anna", "ben", "cleo"):
+        result = Store(tmp_path / "out").read(student)
+        assert result is not None
+        assert result.sandbox.weak == ()
+        missing = {sentence.partition(":")[0] for sentence in result.sandbox.missing}
+        assert set(result.sandbox.layers) | missing == every
+        assert not set(result.sandbox.layers) & missing
+
+
+def test_what_cannot_be_graded_is_a_sentence(own_course: Course, hand_ins: Path, tmp_path: Path) -> None:
+    out = ("--out", tmp_path / "out", "--device", "cpu")
+    root = own_course.root
+    refused(course(root, "grade", tmp_path / "nowhere", *out), "cannot be read (no such file or directory)")
+    refused(course(root, "grade", hand_ins, *out, "--student", "zoe"), "There is no hand-in of 'zoe'")
+    refused(course(root, "grade", hand_ins, *out, "--exercise", "x"), "There is no exercise called 'x'")
+    refused(course(root, "grade", hand_ins, *out, "--roster", tmp_path / "none.csv"), "cannot be read")
+    (tmp_path / "empty").mkdir()
+    refused(course(root, "grade", tmp_path / "empty", *out), "There are no hand-ins in")
+    (hand_ins / "anna.zip").write_bytes(b"")
+    refused(course(root, "grade", hand_ins, *out), "two hand-ins for anna: anna and anna.zip")
+    shutil.rmtree(root / "solutions")
+    refused(course(root, "grade", hand_ins, *out, "--student", "ben"), "two hand-ins")
+    (hand_ins / "anna.zip").unlink()
+    refused(course(root, "grade", hand_ins, *out), "Only the instructor's copy can grade a class")
+
+
+def test_what_is_no_hand_in_is_named_and_passed_over(own_course: Course, hand_ins: Path, tmp_path: Path) -> None:
+    (hand_ins / "notes.txt").write_text("mine")
+    (hand_ins / ".DS_Store").write_text("")
+    options = ("--out", tmp_path / "out", "--device", "cpu", "--no-targets", "--exercise", "score_mask", "--plain")
+    graded = course(own_course.root, "grade", hand_ins, *options)
+    assert "notes.txt is no hand-in" in graded.output
+    assert ".DS_Store" not in graded.output
+    assert Store(tmp_path / "out").students() == ("anna", "ben", "cleo")
+
+
+def test_a_score_is_set_by_hand_and_taken_back(own_course: Course, tmp_path: Path) -> None:
+    root = own_course.root
+    store = write(tmp_path, run_of("ada", exercise("score_mask", 0.0, 1.0)))
+    words = ("override", tmp_path, "ada", "score_mask")
+    refused(course(root, *words, "1"), "needs a score and a reason")
+    refused(course(root, *words, "--reason", "why"), "needs a score and a reason")
+    refused(course(root, *words, "--remove"), "There is no override")
+    refused(course(root, "override", tmp_path, "eve", "score_mask", "1", "--reason", "x"), "There is no result of eve")
+    done = course(root, *words, "2", "--reason", "Very,\n nice")
+    assert "counts 2 points from now on. That is more than its 1." in done.output
+    assert store.overrides.read_text() == 'student,exercise,score,reason\nada,score_mask,2,"Very, nice"\n'
+    assert store.grades.read_text().splitlines()[1].startswith("ada,ada,2,2,1,0,,score_mask,")
+    assert course(root, *words, "--remove").return_value == 0
+    assert store.grades.read_text().splitlines()[1].startswith("ada,ada,0,0,1,0,,,")

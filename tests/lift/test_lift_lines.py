@@ -127,3 +127,20 @@ def test_the_module_has_as_many_lines_as_the_file() -> None:
     for source in (FLASH, FLASH.removesuffix("\n"), FLASH + "\n\n\n"):
         file = lifted(source, "flash")
         assert file.module(["flash"]).count("\n") == file.module(["course_calls"], {"flash"}).count("\n")
+
+
+def test_a_compact_module_is_the_same_wherever_its_functions_stand() -> None:
+    plain = lifted(FLASH, "flash")
+    moved = lifted("# mine\n\n\n" + FLASH.replace("\n\n\n", "\n\n\n# and more\n\n\n"), "flash")
+    first, second = plain.compact(["flash"]), moved.compact(["flash"])
+    assert first.text == second.text
+    assert "\n\n" not in first.text
+    for module, whole in ((first, plain.module(["flash"])), (second, moved.module(["flash"]))):
+        rows = whole.split("\n")
+        for number, row in enumerate(module.text.split("\n")[:-1], start=1):
+            line = module.student_line(number)
+            assert line is not None
+            assert rows[line - 1] == row
+    assert first.student_line(None) is None
+    assert first.student_line(0) is None
+    assert first.student_line(10_000) is None

@@ -1,0 +1,99 @@
+"""A class's folder: who is in it, and the hash by which a changed hand-in is noticed."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder import __version__
+from autograder.bulk.hand_ins import fingerprint, list_hand_ins
+from autograder.bulk.skew import version_note
+
+
+def test_folders_and_files_are_hand_ins_by_their_names(tmp_path: Path) -> None:
+    for name in ("zoë", "Ann, B.", "=cmd", ".hidden"):
+        (tmp_path / name).mkdir()
+    for name in ("carl.py", "dora.ZIP", "emil.ipynb", "list.csv"):
+        (tmp_path / name).write_text("")
+    found, notes = list_hand_ins(tmp_path)
+    assert [one.student for one in found] == ["=cmd", "Ann, B.", "carl", "dora", "emil", "zoë"]
+    assert notes == ("list.csv is no hand-in: neither a folder nor a .py, .ipynb or .zip.",)
+
+
+def test_names_that_would_confuse_a_terminal_or_a_file_system_are_made_harmless(tmp_path: Path) -> None:
+    for name in (b"esc\x1b[31m", b"bad\xff", b"line\nend", "rtl\u202egnp".encode()):
+        os.mkdir(os.fsencode(tmp_path) + b"/" + name)
+    found, _ = list_hand_ins(tmp_path)
+    assert len(found) == 4
+    for one in found:
+        assert one.student.isprintable()
+        one.student.encode("utf-8")
+        assert one.path.is_dir()
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "content": lambda path: (path / "a.py").write_text("x = 2\n"),
+    "name": lambda path: (path / "a.py").rename(path / "b.py"),
+    "one more": lambda path: (path / "c.py").write_text(""),
+    "one less": lambda path: (path / "sub" / "b.py").unlink(),
+    "moved": lambda path: (path / "sub" / "b.py").rename(path / "b.py"),
+    "a link in its place": lambda path: ((path / "a.py").unlink(), (path / "a.py").symlink_to("sub/b.py")),
+    "end of one, beginning of the next": lambda path: (
+        (path / "a.py").write_text("x = 1\ny"),
+        (path / "sub" / "b.py").write_text(" = 1\n"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(CHANGES))
+def test_every_change_is_noticed(tmp_path: Path, name: str) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a.py").write_text("x = 1\n")
+    (tmp_path / "sub" / "b.py").write_text("y = 1\n")
+    before = fingerprint(tmp_path)
+    assert fingerprint(tmp_path) == before
+    os.utime(tmp_path / "a.py", (0, 0))
+    assert fingerprint(tmp_path) == before  # a copy is the same hand-in
+    CHANGES[name](tmp_path)
+    assert fingerprint(tmp_path) != before
+
+
+def test_pipes_links_and_huge_files_are_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "out").symlink_to("/etc")
+    (tmp_path / "loop").symlink_to(".")
+    with (tmp_path / "huge.zip").open("wb") as stream:
+        stream.truncate(1 << 33)
+    assert len(fingerprint(tmp_path)) == 64
+
+
+def test_a_zip_of_another_version_is_said_so(tmp_path: Path) -> None:
+    def pack(folder: Path, manifest: bytes) -> None:
+        folder.mkdir()
+        with zipfile.ZipFile(folder / "hand-in.zip", "w") as archive:
+            archive.writestr("manifest.json", manifest)
+
+    for number, (text, words) in enumerate(
+        [
+            (json.dumps({"kit_version": "0.0.1"}), "Packed with version 0.0.1 of the kit, graded with"),
+            (json.dumps({"kit_version": __version__}), None),
+            (json.dumps({"kit_version": "\x1b[31m"}), None),
+            (json.dumps({"kit_version": 7}), None),
+            (json.dumps([]), None),
+            ("{", None),
+            ("[" * 100_000, None),
+        ]
+    ):
+        pack(tmp_path / str(number), text.encode())
+        note = version_note(tmp_path / str(number))
+        assert (note is None) == (words is None), text[:50]
+        assert words is None or (note is not None and words in note)
+    (tmp_path / "empty").mkdir()
+    assert version_note(tmp_path / "empty") is None
+    (tmp_path / "broken.zip").write_bytes(b"PK\x03\x04")
+    assert version_note(tmp_path / "broken.zip") is None

@@ -85,6 +85,11 @@ class Exercise:
         return self.folder / "oracle.py"
 
     @property
+    def mistakes(self) -> Path:
+        """Models of known mistakes; need not be there."""
+        return self.folder / "mistakes.py"
+
+    @property
     def handout(self) -> Path:
         return self.folder / "handout.md"
 
@@ -98,13 +103,15 @@ class Exercise:
         return f"lesson{self.lesson}/{self.file}"
 
     def digest(self) -> str:
-        """A hash of what decides its grade: description, launch and oracle; not of its texts.
+        """A hash of what decides its result: description, launch, oracle and mistakes; not of its texts.
 
         Raises:
             CourseError: a file of the exercise cannot be read.
         """
         found = hashlib.sha256()
-        for path in (self.folder / "exercise.toml", self.launch, self.oracle):
+        for path in (self.folder / "exercise.toml", self.launch, self.oracle, self.mistakes):
+            if path == self.mistakes and not path.exists():
+                continue
             try:
                 found.update(path.read_bytes() + b"\0")
             except OSError as error:

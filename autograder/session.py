@@ -6,9 +6,7 @@ that the two imports overlap.
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
-import platform
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,16 +15,17 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder import __version__, devices, scoring
+from autograder import __version__, scoring
 from autograder.catalogue import Check, Course, Exercise
-from autograder.errors import EnvironmentProblem, WorkerError
+from autograder.errors import WorkerError
 from autograder.gpu_targets import TargetChecker, TargetVerdict
 from autograder.kept import Kept, key_of
 from autograder.lift import CompactModule
+from autograder.machine import environment, version_of
 from autograder.plan import Plan, Reference, plan_exercises
 from autograder.pool import Pool
-from autograder.protocol import CheckJob, CheckReply, Job, Limits
-from autograder.result import Environment, ExerciseResult, RunResult, Sandbox
+from autograder.protocol import RAN, CheckJob, CheckReply, Job, Limits
+from autograder.result import Diagnosis, ExerciseResult, RunResult, Sandbox
 
 if TYPE_CHECKING:
     from autograder.judge.verdict import Case, Verdict
@@ -53,7 +52,8 @@ class Request:
     """What to grade.  ``reference`` makes the run official: hidden checks, and follow-through marks.
 
     ``thorough`` finishes a tier after a failure in it, so that a report can show all of the tier; without it an
-    exercise ends with its first failed check.
+    exercise ends with its first failed check.  ``diagnose`` looks for the mistake behind a failure, on the checks that
+    were left out as well.
     """
 
     handin: Path
@@ -62,27 +62,8 @@ class Request:
     reference: Reference | None = None
     student: str | None = None
     thorough: bool = True
+    diagnose: bool = True
     repro_options: str = ""
-
-
-def choose_device(wish: str) -> tuple[str, str | None]:
-    """``cpu`` or ``cuda`` for ``auto``, ``cpu`` or ``cuda``, and the GPU's name.
-
-    Raises:
-        EnvironmentProblem: ``cuda`` was asked for and there is none.
-    """
-    if wish == "cpu":
-        return "cpu", None
-    gpu = devices.find_gpu()
-    if gpu is not None and not _torch_has_cuda():
-        gpu = None
-    if gpu is not None:
-        return "cuda", gpu.name
-    if wish == "cuda":
-        raise EnvironmentProblem(
-            "No CUDA GPU that torch can use was found here. Use --device cpu, which runs Triton's interpreter."
-        )
-    return "cpu", None
 
 
 class Grader:
@@ -113,7 +94,7 @@ class Grader:
         self._target_pool: Pool | None = None
         self._described: dict[str, Sequence[Mapping[str, object]]] = {}
         self._lock = threading.Lock()
-        self._checker = TargetChecker(self._targets_pool, course.gpu_targets, Kept(target_cache), _version("triton"))
+        self._checker = TargetChecker(self._targets_pool, course.gpu_targets, Kept(target_cache), version_of("triton"))
         self._kept = Kept(kept)
         self.environment = environment(device, gpu)
         self._digests: dict[str, str] = {}
@@ -239,14 +220,14 @@ class Grader:
         job = self._job(plan, module, failed, request)
         with ThreadPoolExecutor(1) as beside:  # the compiler works beside the checks, not after them
             lowering = beside.submit(self._target_verdict, plan, job, request) if self._targets == "always" else None
-            verdicts = self._verdicts(plan, job, runnable, request)
+            findings = self._verdicts(plan, job, runnable, request)
         message = ""
         if failed:
             message = f"Graded with the reference in place of {' and '.join(failed)}, which did not pass."
         repro = f"grade check {plan.exercise.id} --seed {request.seed} --device {self.device}{request.repro_options}"
         checks = []
         for check in plan.checks:
-            verdict = verdicts.get(check.id)
+            verdict = findings.verdicts.get(check.id)
             if verdict is not None:
                 verdict = replace(verdict, line=module.student_line(verdict.line))
             seed = seed_of(plan.exercise, check, request)
@@ -259,7 +240,18 @@ class Grader:
             targets = self._target_verdict(plan, job, request)
         if targets is not None:
             targets = replace(targets, line=module.student_line(targets.line))
-        return scoring.scored(plan, checks, targets, message, time.perf_counter() - start, self.device, repro)
+        result = scoring.scored(plan, checks, targets, message, time.perf_counter() - start, self.device, repro)
+        return replace(result, diagnosis=self._diagnosis(plan.exercise, result, findings.diagnosis, request))
+
+    def _diagnosis(
+        self, exercise: Exercise, result: ExerciseResult, found: Diagnosis | None, request: Request
+    ) -> tuple[Diagnosis, ...]:
+        """The mistake that the outputs show, or else the one that a message is a sign of."""
+        if found is None and request.diagnose and not result.passed:
+            from autograder.judge.diagnosis import by_sign, load_mistakes
+
+            found = by_sign(load_mistakes(exercise.mistakes), result.checks)
+        return (found,) if found is not None else ()
 
     def _target_verdict(self, plan: Plan, job: Job, request: Request) -> TargetVerdict | None:
         """Whether the kernels would compile for the course's GPUs; None if the course names none."""
@@ -298,26 +290,28 @@ class Grader:
             ]
         return self._described[exercise.id]
 
-    def _verdicts(self, plan: Plan, job: Job, checks: Sequence[Check], request: Request) -> Mapping[str, Verdict]:
+    def _verdicts(self, plan: Plan, job: Job, checks: Sequence[Check], request: Request) -> Findings:
         """Run a plan's checks tier by tier; the verdicts by check id, without those that were not reached."""
         key = self._key(plan.exercise, job, checks, request)
         with self._kept.alone(key):
-            if (found := _kept_verdicts(self._kept.get(key))) is not None:
+            if (found := _kept_findings(self._kept.get(key))) is not None:
                 return found
-            verdicts = self._judged(plan, job, checks, request)
-            if all(verdict.outcome in _REPEATABLE for verdict in verdicts.values()):
-                self._kept.put(key, {check: asdict(verdict) for check, verdict in verdicts.items()})
-            return verdicts
+            findings = self._judged(plan, job, checks, request)
+            if all(verdict.outcome in _REPEATABLE for verdict in findings.verdicts.values()):
+                self._kept.put(key, asdict(findings))
+            return findings
 
-    def _judged(self, plan: Plan, job: Job, checks: Sequence[Check], request: Request) -> Mapping[str, Verdict]:
+    def _judged(self, plan: Plan, job: Job, checks: Sequence[Check], request: Request) -> Findings:
         """Run the checks and judge what comes back."""
         cases = {check.id: self._case(plan.exercise, check, seed_of(plan.exercise, check, request)) for check in checks}
         tiers = {check.id: check.tier for check in checks}
         verdicts: dict[str, Verdict] = {}
+        replies: dict[str, CheckReply] = {}
 
         def carry_on(reply: CheckReply, following: CheckJob | None) -> bool:
             """Judge a reply; go on unless a tier with a failure in it has come to its end."""
             verdicts[reply.id] = cases[reply.id].judge(reply)
+            replies[reply.id] = reply
             outcome = verdicts[reply.id].outcome
             if outcome == "timeout" or (outcome != "pass" and not request.thorough):
                 return False  # what never ends once would cost each of the checks that follow its whole limit
@@ -326,7 +320,30 @@ class Grader:
             return all(verdict.outcome == "pass" for verdict in verdicts.values())
 
         self._pool.run(replace(job, checks=tuple(cases[check.id].job for check in checks)), carry_on)
-        return verdicts
+        diagnosis = None
+        if request.diagnose and any(verdict.outcome == "fail" for verdict in verdicts.values()):
+            diagnosis = self._nearest(plan.exercise, job, cases, replies)
+        return Findings(verdicts, diagnosis)
+
+    def _nearest(
+        self, exercise: Exercise, job: Job, cases: Mapping[str, Case], replies: dict[str, CheckReply]
+    ) -> Diagnosis | None:
+        """The known mistake that explains the outputs, of the checks that were left out as well."""
+        from autograder.judge.diagnosis import load_mistakes, nearest
+
+        mistakes = load_mistakes(exercise.mistakes)
+        if not mistakes.models or not any(reply.outcome == RAN for reply in replies.values()):
+            return None
+
+        def keep(reply: CheckReply, following: CheckJob | None) -> bool:
+            replies[reply.id] = reply
+            return reply.outcome != "timeout"
+
+        left = tuple(case.job for id, case in cases.items() if id not in replies)
+        if left and not any(reply.outcome == "timeout" for reply in replies.values()):
+            self._pool.run(replace(job, checks=left), keep)
+        probes = [cases[id].probe(reply) for id, reply in replies.items()]
+        return nearest(mistakes, [probe for probe in probes if probe is not None])
 
     def _case(self, exercise: Exercise, check: Check, seed: int) -> Case:
         """A check with its inputs; those that the whole class needs are made once."""
@@ -377,15 +394,25 @@ def blank_run(grader: Grader, request: Request, outcome: str, error: str) -> Run
     )
 
 
-def _kept_verdicts(document: Mapping[str, Any] | None) -> Mapping[str, Verdict] | None:
-    """Verdicts by check as they were kept; None if they are not there or not whole."""
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What came of an exercise's checks: verdicts by check, and the mistake that explains them."""
+
+    verdicts: Mapping[str, Verdict]
+    diagnosis: Diagnosis | None = None
+
+
+def _kept_findings(document: Mapping[str, Any] | None) -> Findings | None:
+    """Findings as they were kept; None if they are not there or not whole."""
     from autograder.judge.verdict import Verdict
 
     if document is None:
         return None
     try:
-        return {check: Verdict(**values) for check, values in document.items()}
-    except TypeError:
+        verdicts = {check: Verdict(**values) for check, values in document["verdicts"].items()}
+        diagnosis = document["diagnosis"]
+        return Findings(verdicts, Diagnosis(**diagnosis) if diagnosis is not None else None)
+    except (KeyError, TypeError, AttributeError):
         return None
 
 
@@ -394,32 +421,3 @@ def seed_of(exercise: Exercise, check: Check, request: Request) -> int:
     from autograder.judge.oracles import check_seed
 
     return check_seed(exercise, check, request.seed, request.reference.secret if request.reference else None)
-
-
-def environment(device: str, gpu: str | None) -> Environment:
-    """The versions that a result depends on."""
-    return Environment(
-        device=device,
-        gpu=gpu,
-        triton=_version("triton"),
-        torch=_version("torch"),
-        numpy=_version("numpy"),
-        python=platform.python_version(),
-    )
-
-
-def _version(package: str) -> str | None:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
-
-
-def _torch_has_cuda() -> bool:
-    """Whether the installed torch is a CUDA build, read from its version file: importing it here would take seconds."""
-    try:
-        files = importlib.metadata.files("torch") or []
-        path = next(file for file in files if str(file) == "torch/version.py").locate()
-        return "cuda: Optional[str] = None" not in Path(str(path)).read_text(encoding="utf-8")
-    except (importlib.metadata.PackageNotFoundError, StopIteration, OSError):
-        return True

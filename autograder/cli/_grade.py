@@ -26,11 +26,12 @@ from autograder.cli.common import current_course, require_machine, shared_option
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, CourseError, EnvironmentProblem, UsageError
 from autograder.gpu_targets import default_cache
 from autograder.handin import a_few
+from autograder.machine import choose_device
 from autograder.plan import Reference
 from autograder.protocol import printable
 from autograder.release.files import write_whole
 from autograder.reports.terminal import make_console, print_run
-from autograder.session import DEFAULT_SEED, Grader, choose_device
+from autograder.session import DEFAULT_SEED, Grader
 
 _LINE_SECONDS = 10.0  # between two lines of progress where there is no terminal
 

@@ -32,8 +32,8 @@ def submit(folder: Path | None, out: Path | None, no_grade: bool, plain: bool) -
       grade submit
       grade submit --dir my_work --out lesson7.zip --no-grade
     """
+    from autograder.machine import environment
     from autograder.release import submit as packing
-    from autograder.session import environment
 
     course = current_course()
     handin = folder if folder is not None else assignments(course)
@@ -77,7 +77,8 @@ def _target(course: Course, handin: Path, out: Path | None) -> Path:
 def _public_run(course: Course, handin: Path) -> RunResult | None:
     """The public score, as a courtesy: whatever goes wrong with it, the hand-in is packed all the same."""
     from autograder.gpu_targets import default_cache
-    from autograder.session import Grader, Request, choose_device
+    from autograder.machine import choose_device
+    from autograder.session import Grader, Request
 
     try:
         chosen, gpu = choose_device("auto")

@@ -18,10 +18,11 @@ from autograder.cli._feedback import feedback, report
 from autograder.cli._grade import grade, override
 from autograder.cli.common import current_course, run, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, UsageError
+from autograder.machine import choose_device
 from autograder.reports.terminal import make_console, print_run
 from autograder.result import RunResult
 from autograder.selfcheck import PROOFS, Proof, SelfCheck
-from autograder.session import Grader, choose_device
+from autograder.session import Grader
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -19,11 +19,12 @@ from autograder.cli._submit import submit
 from autograder.cli.common import assignments, current_course, describe, require_machine, run, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK
 from autograder.gpu_targets import default_cache
+from autograder.machine import choose_device, environment
 from autograder.protocol import printable
 from autograder.release.files import write_whole
 from autograder.reports.terminal import make_console, print_run
 from autograder.result import ExerciseResult, RunResult, Sandbox, to_json
-from autograder.session import DEFAULT_SEED, Grader, Request, choose_device, environment
+from autograder.session import DEFAULT_SEED, Grader, Request
 
 
 class _CheckByDefault(click.Group):

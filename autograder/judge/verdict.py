@@ -11,6 +11,7 @@ import torch
 
 from autograder.catalogue import Check, Exercise
 from autograder.judge.compare import Comparison, compare
+from autograder.judge.diagnosis import Probe
 from autograder.judge.oracles import Oracle, Tensors
 from autograder.judge.tensors import from_raw, to_raw
 from autograder.protocol import RAN, CheckJob, CheckReply
@@ -66,12 +67,22 @@ class Case:
         """The right values in float64, and what unfused torch makes of the inputs."""
         return self._oracle.exact(self._check, self._inputs), self._oracle.plain(self._check, self._inputs)
 
+    def probe(self, reply: CheckReply) -> Probe | None:
+        """What the diagnosis gets to see of a reply; None if the kernel gave nothing."""
+        if reply.outcome != RAN:
+            return None
+        observed = self._observed({name: from_raw(raw) for name, raw in reply.outputs.items()})
+        return Probe(self._check, self._inputs, observed, self._right[0])
+
+    def _observed(self, outputs: dict[str, torch.Tensor]) -> Tensors:
+        try:
+            return self._oracle.observed(self._check, self._inputs, outputs)
+        except (RuntimeError, KeyError, ValueError, IndexError):  # outputs of the wrong shape or name
+            return {}
+
     def _compare(self, outputs: dict[str, torch.Tensor]) -> list[Comparison]:
         exact, plain = self._right
-        try:
-            observed = self._oracle.observed(self._check, self._inputs, outputs)
-        except (RuntimeError, KeyError, ValueError, IndexError):  # outputs of the wrong shape or name
-            observed = {}
+        observed = self._observed(outputs)
         comparisons = []
         for name, kind in self._exercise.compare.items():
             label = self._exercise.labels.get(name, name)

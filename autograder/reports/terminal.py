@@ -121,6 +121,8 @@ def print_story(console: Console, exercise: ExerciseResult) -> None:
         left_out = [check.id for check in exercise.checks if check.message == AFTER_A_FAILURE]
         if left_out:
             _say(console, f"not run after the failure: {', '.join(left_out)}", 2)
+    for item in exercise.diagnosis:
+        _say(console, f"likely cause: {item.message}", 2)
     for remark in exercise.remarks:
         _say(console, f"Note: {remark}", 2)
     failed = next((check for check in exercise.checks if check.outcome not in ("pass", "skipped")), None)

@@ -156,6 +156,8 @@ class SelfCheck:
             own = next(item for item in result.exercises if item.id == variant.exercise.id)
             if own.passed:
                 proof.findings.append(Finding(variant.label, "passes every check of its exercise"))
+            elif (said := _misnamed(variant, own)) is not None:
+                proof.findings.append(Finding(variant.label, said))
             for other in result.exercises:
                 if other.id != own.id and other.counts and not other.passed:
                     proof.findings.append(Finding(variant.label, f"costs points on {other.id}: {_why(other)}"))
@@ -201,7 +203,7 @@ class SelfCheck:
         proof.skipped += len(variants) - len(able)
 
         def grade(variant: Variant) -> RunResult:
-            return self._grade_overlay(variant.exercise, variant.text, self._course.exercises)
+            return self._grade_overlay(variant.exercise, variant.text, self._course.exercises, diagnose=True)
 
         for variant, result in self._each(able, grade, step):
             proof.checked += 1
@@ -220,11 +222,19 @@ class SelfCheck:
                     yield items[following], done[following]
                     following += 1
 
-    def _grade_overlay(self, exercise: Exercise, text: str, exercises: Iterable[Exercise]) -> RunResult:
+    def _grade_overlay(
+        self, exercise: Exercise, text: str, exercises: Iterable[Exercise], diagnose: bool = False
+    ) -> RunResult:
         """Grade the solutions with ``text`` added at the end of one file: the last definition counts."""
         overlay = {exercise.stub: f"{self._solution(exercise)}\n\n{text}\n"}
         with self._handin(overlay) as folder:
-            request = Request(folder, tuple(exercises), reference=self._reference, thorough=self._show is not None)
+            request = Request(
+                folder,
+                tuple(exercises),
+                reference=self._reference,
+                thorough=self._show is not None,
+                diagnose=diagnose or self._show is not None,
+            )
             return self._grader.grade(request)
 
     def _solution_result(self) -> RunResult:
@@ -253,6 +263,19 @@ class SelfCheck:
                 else:
                     shutil.copyfile(self._course.root / "solutions" / stub, folder / stub)
             yield folder
+
+
+def _misnamed(variant: Variant, result: ExerciseResult) -> str | None:
+    """What is wrong with the diagnosis of a wrong kernel; None if it names the mistake, or knows no model of it."""
+    from autograder.judge.diagnosis import load_mistakes
+
+    known = load_mistakes(variant.exercise.mistakes)
+    name = variant.name.removesuffix("__again")
+    name = known.aliases.get(name, name)
+    said = result.diagnosis[0].mistake if result.diagnosis else None
+    if said == name or (said is None and name not in known.names):
+        return None
+    return f"is called {said}" if said is not None else "is not named"
 
 
 def _why(exercise: ExerciseResult) -> str:

@@ -180,12 +180,12 @@ def test_hidden_cases_are_found_by_file_id_sentence_and_values(hidden: Hidden) -
     assert leaks(hidden, "x.md", "It fails in hidden_lengths, I hear.")
     assert leaks(hidden, "x.toml", '[[checks]]\nid = "hidden_chunks"\n')
     assert leaks(hidden, "x.md", "Ghosts are masked for lengths\nthat were not announced.")
-    values = {"block_n": 16, "nseq": 77, "head": 64, "block_m": 32}
+    values = {"block_n": 32, "nseq": 77, "head": 64, "block_m": 64}
     assert leaks(hidden, "x.json", json.dumps({"cases": [values]}, indent=2))
     assert leaks(hidden, "x.py", f"CASES = [dict({', '.join(f'{k}={v}' for k, v in values.items())})]")
-    assert leaks(hidden, "x.md", "Try nseq = 77, block_n = 16, block_m = 32, head = 64.0 as well.")
+    assert leaks(hidden, "x.md", "Try nseq = 77, block_n = 32, block_m = 64, head = 64.0 as well.")
     assert leaks(hidden, "x.ipynb", make_notebook(f"case = {values}"))
-    assert not leaks(hidden, "x.md", "Try nseq = 77, block_n = 32, block_m = 32, head = 64 as well.")
+    assert not leaks(hidden, "x.md", "Try nseq = 77, block_n = 16, block_m = 64, head = 64 as well.")
 
 
 def test_what_has_no_place_in_a_release_is_found_by_its_path(hidden: Hidden) -> None:

@@ -1,0 +1,174 @@
+"""Which mistake explains a wrong output?  Models of known mistakes against what the kernel gave, on several cases.
+
+The diagnosis sees tensors and messages, never source.  It speaks only if one model is clearly the nearest, and it never
+changes a score.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from autograder.catalogue import Check
+from autograder.errors import CourseError
+from autograder.judge.oracles import Tensors
+from autograder.result import CheckResult, Diagnosis
+
+# A model explains an output up to rounding, and no other comes near: distances are relative, see `distance`.
+_NEAR = 2e-3
+_TIMES_FURTHER = 10.0
+_FURTHER = 1e-4
+# On one case a model this far away is given up; its distance on the others could only be larger.
+_GIVEN_UP = 5e-2
+
+Model = Callable[[Mapping[str, Any], Tensors], Tensors]
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """A mistake that shows in how a check ends: ``outcome``, and ``pattern`` in its message."""
+
+    mistake: str
+    outcome: str
+    pattern: re.Pattern[str]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mistakes:
+    """What an exercise's mistakes.py says: models by name with their words for the student, and signs.
+
+    ``aliases`` are mistakes that no case can tell from another, which stands for them.
+    """
+
+    models: Mapping[str, Model]
+    texts: Mapping[str, str]
+    signs: tuple[Sign, ...]
+    aliases: Mapping[str, str]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All mistakes that can be named."""
+        return frozenset({*self.models, *(sign.mistake for sign in self.signs)})
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What a kernel gave on one case: ``observed`` as the oracle observes it; ``right`` are the right values."""
+
+    check: Check
+    inputs: Tensors
+    observed: Tensors
+    right: Tensors
+
+
+@lru_cache(maxsize=256)
+def load_mistakes(path: Path) -> Mistakes:
+    """The models at ``path``; none if there is no such file.
+
+    ``MISTAKES`` is a tuple of functions ``(case, inputs) -> outputs``: the name is the mistake's, the docstring the
+    student's text.  ``SIGNS`` is a tuple of (mistake, outcome, regular expression, text).  ``ALIASES`` maps a mistake
+    to the one that it cannot be told from.
+
+    Raises:
+        CourseError: the file cannot be loaded, or a mistake has no text.
+    """
+    if not path.is_file():
+        return Mistakes({}, {}, (), {})
+    module = types.ModuleType(f"mistakes_{path.parent.name}")
+    module.__file__ = str(path)
+    try:
+        exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), module.__dict__)
+        models = {model.__name__: model for model in module.__dict__.get("MISTAKES", ())}
+        texts = {name: _text(inspect.getdoc(model)) for name, model in models.items()}
+        signs = tuple(
+            Sign(mistake, outcome, re.compile(pattern), _text(text))
+            for mistake, outcome, pattern, text in module.__dict__.get("SIGNS", ())
+        )
+    except Exception as error:
+        raise CourseError(f"{path} cannot be loaded: {error!r}") from error
+    silent = [name for name, text in texts.items() if not text] + [sign.mistake for sign in signs if not sign.text]
+    if silent:
+        raise CourseError(f"{path}: {silent[0]} has no words for the student.")
+    return Mistakes(models, texts, signs, module.__dict__.get("ALIASES", {}))
+
+
+def nearest(mistakes: Mistakes, probes: Sequence[Probe]) -> Diagnosis | None:
+    """The one mistake whose model gives what the kernel gave, on every probe; None if there is none, or several."""
+    if not mistakes.models or not probes:
+        return None
+    # What is right is a candidate too: an output that is merely a little rough is nobody's mistake.
+    worst: dict[str | None, float] = dict.fromkeys((None, *mistakes.models), 0.0)
+    for probe in sorted(probes, key=_size):
+        doubled = {name: x.double() if x.is_floating_point() else x for name, x in probe.inputs.items()}
+        for name in worst:
+            if worst[name] <= _GIVEN_UP:
+                model = probe.right if name is None else _run(mistakes.models[name], probe.check.case, doubled)
+                worst[name] = max(worst[name], distance(probe.observed, model))
+    best, *others = sorted(worst, key=lambda name: worst[name])
+    runner_up = min((worst[name] for name in others), default=None)
+    own = worst[best]
+    if best is None or own > _NEAR:
+        return None
+    if runner_up is not None and runner_up < max(_TIMES_FURTHER * own, own + _FURTHER):
+        return None
+    return Diagnosis(best, mistakes.texts[best], own, runner_up)
+
+
+def by_sign(mistakes: Mistakes, checks: Sequence[CheckResult]) -> Diagnosis | None:
+    """The mistake that the first failed check's message is a sign of; None if it is of none, or of several."""
+    failed = next((check for check in checks if check.outcome not in ("pass", "skipped")), None)
+    if failed is None:
+        return None
+    found = [sign for sign in mistakes.signs if sign.outcome == failed.outcome and sign.pattern.search(failed.message)]
+    if len({sign.mistake for sign in found}) != 1:
+        return None
+    return Diagnosis(found[0].mistake, found[0].text, 0.0, None)
+
+
+def distance(got: Tensors, model: Tensors) -> float:
+    """How far an output is from a model's, over all names that the model gives.
+
+    The share of elements of another kind (NaN, +inf, -inf, finite), plus the root of the mean square of the difference
+    over elements that are finite in both, relative to that of the model.  Infinite if shapes differ.
+    """
+    total = 0.0
+    for name, right in model.items():
+        if name not in got or got[name].shape != right.shape:
+            return float("inf")
+        x, y = got[name].double(), right.double()
+        if x.numel() == 0:
+            continue
+        same = (torch.isnan(x) & torch.isnan(y)) | (torch.isinf(x) & (x == y))
+        both = torch.isfinite(x) & torch.isfinite(y)
+        total += float((~(same | both)).double().mean())
+        if bool(both.any()):
+            size = y[both].square().mean().sqrt().clamp_min(1e-30)
+            total += float((x[both] - y[both]).square().mean().sqrt() / size)
+    return total
+
+
+def _run(model: Model, case: Mapping[str, Any], inputs: Tensors) -> Tensors:
+    """A model's outputs; a model that does not fit a case explains nothing there."""
+    try:
+        return model(case, inputs)
+    except (RuntimeError, IndexError, KeyError, ValueError):
+        return {"": torch.empty(0)}
+
+
+def _size(probe: Probe) -> tuple[int, str]:
+    """Small probes first, as most models are given up on the first; by name where sizes are equal."""
+    return sum(x.numel() for x in probe.inputs.values()), probe.check.id
+
+
+def _text(doc: str | None) -> str:
+    """The paragraphs of a docstring as one line."""
+    return " ".join((doc or "").split())

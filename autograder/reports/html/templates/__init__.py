@@ -1,0 +1,1 @@
+"""Templates and style sheets of the pages, read as package data."""

@@ -1,0 +1,161 @@
+"""A mistake is named only if one model is clearly the nearest, on every probe; otherwise there is silence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from autograder.catalogue import Check
+from autograder.errors import CourseError
+from autograder.judge.diagnosis import Mistakes, Probe, by_sign, distance, load_mistakes, nearest
+from autograder.judge.oracles import Tensors
+from autograder.result import CheckResult
+
+MODELS = '''
+"""Wrong ways to double."""
+import torch
+
+def tripled(case, inputs):
+    """The values come back three times as large.
+
+    Look at the factor.
+    """
+    return {"y": 3 * inputs["x"]}
+
+def first_only(case, inputs):
+    """Only the first value is doubled."""
+    return {"y": torch.cat([2 * inputs["x"][:1], inputs["x"][1:]])}
+
+def squared_if_large(case, inputs):
+    """Large values are squared."""
+    return {"y": torch.where(inputs["x"] > 10, inputs["x"] ** 2, 2 * inputs["x"])}
+
+def nan_at_the_end(case, inputs):
+    """The last value is NaN."""
+    y = 2 * inputs["x"]
+    y[-1] = float("nan")
+    return {"y": y}
+
+def does_not_fit(case, inputs):
+    """Never fits."""
+    return {"y": inputs["x"].reshape(7, 7)}
+
+MISTAKES = (tripled, first_only, squared_if_large, nan_at_the_end, does_not_fit)
+SIGNS = (
+    ("outside", "fail", r"stores outside y", "Something is stored outside.\\n\\nLook at the mask."),
+    ("two", "crashed", "SIGSEGV", "One."),
+    ("three", "crashed", "SIG", "Another."),
+)
+ALIASES = {"thrice": "tripled"}
+'''
+
+
+@pytest.fixture
+def mistakes(tmp_path: Path) -> Mistakes:
+    (tmp_path / "mistakes.py").write_text(MODELS)
+    load_mistakes.cache_clear()
+    return load_mistakes(tmp_path / "mistakes.py")
+
+
+def probe(observed: torch.Tensor, x: torch.Tensor) -> Probe:
+    check = Check("c", "tiny", 1.0, "It doubles.", {})
+    return Probe(check, {"x": x}, {"y": observed}, {"y": 2 * x.double()})
+
+
+SMALL, LARGE = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1.0, 20.0, 30.0])
+
+
+@pytest.mark.parametrize(
+    ("name", "outputs"),
+    [
+        ("tripled", [3 * SMALL, 3 * LARGE]),
+        ("first_only", [torch.tensor([2.0, 2.0, 3.0]), torch.tensor([2.0, 20.0, 30.0])]),
+        ("squared_if_large", [2 * SMALL, torch.tensor([2.0, 400.0, 900.0])]),
+        ("nan_at_the_end", [torch.tensor([2.0, 4.0, torch.nan]), torch.tensor([2.0, 40.0, torch.nan])]),
+    ],
+)
+def test_a_mistake_is_named_up_to_rounding(mistakes: Mistakes, name: str, outputs: list[torch.Tensor]) -> None:
+    probes = [probe(y * (1 + 1e-6), x) for y, x in zip(outputs, (SMALL, LARGE), strict=True)]
+    found = nearest(mistakes, probes)
+    assert found is not None
+    assert found.mistake == name
+    assert found.distance < 1e-4
+    assert found.runner_up is not None
+    assert found.runner_up > 0.01
+    again = nearest(mistakes, probes[::-1])
+    assert again is not None
+    assert (again.mistake, again.distance) == (name, found.distance)
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        [2 * SMALL, 2 * LARGE],  # right
+        [2 * SMALL * 1.001, 2 * LARGE],  # right, and a little rough
+        [3 * SMALL, 2 * LARGE],  # one thing here, another there
+        [3 * SMALL + torch.tensor([0.0, 0.0, torch.inf]), 3 * LARGE],  # two mistakes at once
+        [2.9 * SMALL, 2.9 * LARGE],  # like none of them
+        [torch.zeros(2), torch.zeros(2)],  # of another shape
+    ],
+)
+def test_otherwise_there_is_silence(mistakes: Mistakes, outputs: list[torch.Tensor]) -> None:
+    assert nearest(mistakes, [probe(y, x) for y, x in zip(outputs, (SMALL, LARGE), strict=True)]) is None
+
+
+def test_where_two_models_agree_there_is_silence(mistakes: Mistakes) -> None:
+    one = torch.tensor([4.0])
+    assert nearest(mistakes, [probe(2 * one, one)]) is None  # first_only is right on a single value
+    assert nearest(mistakes, []) is None
+    assert nearest(Mistakes({}, {}, (), {}), [probe(3 * SMALL, SMALL)]) is None
+
+
+def result(outcome: str, message: str) -> CheckResult:
+    return CheckResult("c", "tiny", 1.0, False, outcome, "It doubles.", message)
+
+
+def test_a_message_is_the_sign_of_one_mistake_or_of_none(mistakes: Mistakes) -> None:
+    passed = result("pass", "")
+    found = by_sign(mistakes, [passed, result("fail", "The kernel stores outside y, at 3.")])
+    assert found is not None
+    assert (found.mistake, found.message) == ("outside", "Something is stored outside. Look at the mask.")
+    assert by_sign(mistakes, [passed, result("crashed", "stores outside y")]) is None
+    assert by_sign(mistakes, [result("crashed", "SIGSEGV")]) is None  # of two
+    assert by_sign(mistakes, [passed]) is None
+
+
+def test_all_that_can_be_named_and_what_cannot_be_told_apart(mistakes: Mistakes) -> None:
+    assert mistakes.names >= {"tripled", "outside", "two", "three"}
+    assert mistakes.aliases == {"thrice": "tripled"}
+    assert mistakes.texts["tripled"] == "The values come back three times as large. Look at the factor."
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x = (", "cannot be loaded"),
+        ("MISTAKES = (1,)", "cannot be loaded"),
+        ("def f(case, inputs):\n    return {}\nMISTAKES = (f,)", "f has no words"),
+        ('SIGNS = (("m", "fail", "(", "Words."),)', "cannot be loaded"),
+    ],
+)
+def test_a_broken_file_is_named(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "mistakes.py").write_text(text)
+    load_mistakes.cache_clear()
+    with pytest.raises(CourseError, match=words):
+        load_mistakes(tmp_path / "mistakes.py")
+
+
+def test_distance_counts_kinds_and_sizes() -> None:
+    def of(values: list[float]) -> Tensors:
+        return {"y": torch.tensor(values)}
+
+    inf, nan = float("inf"), float("nan")
+    assert distance(of([1.0, inf, nan]), of([1.0, inf, nan])) == 0.0
+    assert distance(of([1.0, inf]), of([1.0, -inf])) == 0.5
+    assert distance(of([1.0, nan]), of([1.0, 0.0])) == 0.5
+    assert distance(of([2.0, 2.0]), of([1.0, 1.0])) == 1.0
+    assert distance(of([nan]), of([nan])) == 0.0
+    assert distance({}, of([1.0])) == inf
+    assert distance({"y": torch.empty(0)}, {"y": torch.empty(0)}) == 0.0

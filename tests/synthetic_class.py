@@ -168,8 +168,9 @@ def invent(students: int) -> list[Invented]:
     for number in range(students):
         kind, make = _KINDS[number % len(_KINDS)]
         name = f"{_GIVEN[number % len(_GIVEN)]} {_FAMILY[number * 3 % len(_FAMILY)]}"
-        earlier = {ONE_SHOT: stub(ONE_SHOT).encode()} if number % 5 == 2 else {}
-        invented.append(Invented(number, name, kind, make(number), earlier, late=number % 7 == 3))
+        files = make(number)
+        earlier = {ONE_SHOT: stub(ONE_SHOT).encode()} if files and number % 5 == 2 else {}
+        invented.append(Invented(number, name, kind, files, earlier, late=number % 7 == 3))
     return invented
 
 

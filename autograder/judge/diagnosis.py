@@ -46,7 +46,7 @@ class Sign:
 class Mistakes:
     """What an exercise's mistakes.py says: models by name with their words for the student, and signs.
 
-    ``aliases`` are mistakes that no case can tell from another, which stands for them.
+    ``aliases`` maps to a mistake's name those of its other models, and mistakes that no case can tell from it.
     """
 
     models: Mapping[str, Model]
@@ -75,8 +75,8 @@ def load_mistakes(path: Path) -> Mistakes:
     """The models at ``path``; none if there is no such file.
 
     ``MISTAKES`` is a tuple of functions ``(case, inputs) -> outputs``: the name is the mistake's, the docstring the
-    student's text.  ``SIGNS`` is a tuple of (mistake, outcome, regular expression, text).  ``ALIASES`` maps a mistake
-    to the one that it cannot be told from.
+    student's text.  ``SIGNS`` is a tuple of (mistake, outcome, regular expression, text).  ``ALIASES`` maps a name
+    to the one that stands for it.
 
     Raises:
         CourseError: the file cannot be loaded, or a mistake has no text.
@@ -113,14 +113,16 @@ def nearest(mistakes: Mistakes, probes: Sequence[Probe]) -> Diagnosis | None:
             if worst[name] <= _GIVEN_UP:
                 model = probe.right if name is None else _run(mistakes.models[name], probe.check.case, doubled)
                 worst[name] = max(worst[name], distance(probe.observed, model))
-    best, *others = sorted(worst, key=lambda name: worst[name])
-    runner_up = min((worst[name] for name in others), default=None)
+    best = min(worst, key=lambda name: worst[name])
     own = worst[best]
     if best is None or own > _NEAR:
         return None
-    if runner_up is not None and runner_up < max(_TIMES_FURTHER * own, own + _FURTHER):
+    mistake = mistakes.aliases.get(best, best)
+    others = [far for name, far in worst.items() if name is None or mistakes.aliases.get(name, name) != mistake]
+    runner_up = min(others)
+    if runner_up < max(_TIMES_FURTHER * own, own + _FURTHER):
         return None
-    return Diagnosis(best, mistakes.texts[best], own, runner_up)
+    return Diagnosis(mistake, mistakes.texts.get(mistake, mistakes.texts[best]), own, runner_up)
 
 
 def by_sign(mistakes: Mistakes, checks: Sequence[CheckResult]) -> Diagnosis | None:

@@ -56,6 +56,7 @@ class Exercise:
 
     ``target_weight`` is that of the check on GPU targets, which with ``true_float32`` also wants float32 dots not to be
     rounded to TF32.  ``compare`` says for each observed output how it is compared, ``labels`` what messages call it.
+    ``probes`` are cases that count for nothing and tell mistakes apart.
     """
 
     id: str
@@ -75,6 +76,7 @@ class Exercise:
     labels: Mapping[str, str]
     checks: tuple[Check, ...]
     folder: Path
+    probes: tuple[Check, ...] = ()
 
     @property
     def launch(self) -> Path:
@@ -229,6 +231,18 @@ def load_course(root: Path) -> Course:
     return course
 
 
+def _read_probes(table: Table) -> tuple[Check, ...]:
+    """The ``[[probes]]`` of an exercise: cases that only the diagnosis runs."""
+    if "probes" not in table.names():
+        return ()
+    probes = []
+    for entry in table.tables("probes"):
+        case = MappingProxyType(entry.mapping("case"))
+        probes.append(Check(entry.text("id"), TIERS[0], 0.0, "", case, entry.choices("devices", DEVICES)))
+        entry.finish()
+    return tuple(probes)
+
+
 def _late_policy(table: Table) -> LatePolicy:
     policy = LatePolicy(
         per_day=table.number("per_day", 0.0),
@@ -306,6 +320,7 @@ def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
         compare=MappingProxyType(table.mapping("compare")),
         labels=MappingProxyType(table.mapping("labels", {})),
         checks=read_checks(table),
+        probes=_read_probes(table),
         folder=folder,
     )
     table.finish()

@@ -24,7 +24,7 @@ from autograder.lift import CompactModule
 from autograder.machine import environment, version_of
 from autograder.plan import Plan, Reference, plan_exercises
 from autograder.pool import Pool
-from autograder.protocol import RAN, CheckJob, CheckReply, Job, Limits
+from autograder.protocol import CheckJob, CheckReply, Job, Limits
 from autograder.result import Diagnosis, ExerciseResult, RunResult, Sandbox
 
 if TYPE_CHECKING:
@@ -43,6 +43,9 @@ _REPEATABLE = frozenset({"pass", "fail", "compile-error"})
 
 # Cases that are held with their inputs and right values, some hundred kilobytes each.
 _CASES = 256
+
+# Outcomes of checks that a known mistake may explain by what the kernel gives on others.
+_EXPLAINED = frozenset({"fail", "compile-error"})
 
 Progress = Callable[[ExerciseResult], None]
 
@@ -321,24 +324,34 @@ class Grader:
 
         self._pool.run(replace(job, checks=tuple(cases[check.id].job for check in checks)), carry_on)
         diagnosis = None
-        if request.diagnose and any(verdict.outcome == "fail" for verdict in verdicts.values()):
-            diagnosis = self._nearest(plan.exercise, job, cases, replies)
+        if request.diagnose and any(verdict.outcome in _EXPLAINED for verdict in verdicts.values()):
+            diagnosis = self._nearest(plan.exercise, job, cases, replies, request)
         return Findings(verdicts, diagnosis)
 
     def _nearest(
-        self, exercise: Exercise, job: Job, cases: Mapping[str, Case], replies: dict[str, CheckReply]
+        self,
+        exercise: Exercise,
+        job: Job,
+        cases: Mapping[str, Case],
+        replies: dict[str, CheckReply],
+        request: Request,
     ) -> Diagnosis | None:
         """The known mistake that explains the outputs, of the checks that were left out as well."""
         from autograder.judge.diagnosis import load_mistakes, nearest
 
         mistakes = load_mistakes(exercise.mistakes)
-        if not mistakes.models or not any(reply.outcome == RAN for reply in replies.values()):
+        if not mistakes.models:
             return None
 
         def keep(reply: CheckReply, following: CheckJob | None) -> bool:
             replies[reply.id] = reply
             return reply.outcome != "timeout"
 
+        extra = [probe for probe in exercise.probes if self.device in probe.devices]
+        cases = {
+            **cases,
+            **{probe.id: self._case(exercise, probe, seed_of(exercise, probe, request)) for probe in extra},
+        }
         left = tuple(case.job for id, case in cases.items() if id not in replies)
         if left and not any(reply.outcome == "timeout" for reply in replies.values()):
             self._pool.run(replace(job, checks=left), keep)

@@ -62,12 +62,16 @@ class Mistakes:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What a kernel gave on one case: ``observed`` as the oracle observes it; ``right`` are the right values."""
+    """What a kernel gave on one case: ``observed`` as the oracle observes it; ``right`` are the right values.
+
+    ``ran`` is False where the kernel was stopped; then all that is observed is +inf.
+    """
 
     check: Check
     inputs: Tensors
     observed: Tensors
     right: Tensors
+    ran: bool = True
 
 
 @lru_cache(maxsize=256)
@@ -103,7 +107,7 @@ def load_mistakes(path: Path) -> Mistakes:
 
 def nearest(mistakes: Mistakes, probes: Sequence[Probe]) -> Diagnosis | None:
     """The one mistake whose model gives what the kernel gave, on every probe; None if there is none, or several."""
-    if not mistakes.models or not probes:
+    if not mistakes.models or not any(probe.ran for probe in probes):
         return None
     # What is right is a candidate too: an output that is merely a little rough is nobody's mistake.
     worst: dict[str | None, float] = dict.fromkeys((None, *mistakes.models), 0.0)
@@ -126,14 +130,11 @@ def nearest(mistakes: Mistakes, probes: Sequence[Probe]) -> Diagnosis | None:
 
 
 def by_sign(mistakes: Mistakes, checks: Sequence[CheckResult]) -> Diagnosis | None:
-    """The mistake that the first failed check's message is a sign of; None if it is of none, or of several."""
-    failed = next((check for check in checks if check.outcome not in ("pass", "skipped")), None)
-    if failed is None:
-        return None
-    found = [sign for sign in mistakes.signs if sign.outcome == failed.outcome and sign.pattern.search(failed.message)]
-    if len({sign.mistake for sign in found}) != 1:
-        return None
-    return Diagnosis(found[0].mistake, found[0].text, 0.0, None)
+    """The mistake that a check's message is a sign of; signs are tried in their order, on all checks."""
+    for sign in mistakes.signs:
+        if any(sign.outcome == check.outcome and sign.pattern.search(check.message) for check in checks):
+            return Diagnosis(sign.mistake, sign.text, 0.0, None)
+    return None
 
 
 def distance(got: Tensors, model: Tensors) -> float:

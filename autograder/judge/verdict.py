@@ -68,11 +68,18 @@ class Case:
         return self._oracle.exact(self._check, self._inputs), self._oracle.plain(self._check, self._inputs)
 
     def probe(self, reply: CheckReply) -> Probe | None:
-        """What the diagnosis gets to see of a reply; None if the kernel gave nothing."""
-        if reply.outcome != RAN:
+        """What the diagnosis gets to see of a reply; None where it tells nothing.
+
+        A kernel that is stopped for what it does has no output, which models say by giving +inf everywhere.
+        """
+        right = self._right[0]
+        if reply.outcome == RAN:
+            observed = self._observed({name: from_raw(raw) for name, raw in reply.outputs.items()})
+            return Probe(self._check, self._inputs, observed, right, ran=True)
+        if reply.outcome not in ("violation", "compile-error"):
             return None
-        observed = self._observed({name: from_raw(raw) for name, raw in reply.outputs.items()})
-        return Probe(self._check, self._inputs, observed, self._right[0])
+        nothing = {name: torch.full_like(x.double(), float("inf")) for name, x in right.items()}
+        return Probe(self._check, self._inputs, nothing, right, ran=False)
 
     def _observed(self, outputs: dict[str, torch.Tensor]) -> Tensors:
         try:

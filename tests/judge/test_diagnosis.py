@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -115,14 +116,23 @@ def result(outcome: str, message: str) -> CheckResult:
     return CheckResult("c", "tiny", 1.0, False, outcome, "It doubles.", message)
 
 
-def test_a_message_is_the_sign_of_one_mistake_or_of_none(mistakes: Mistakes) -> None:
+def test_a_message_of_any_check_may_be_a_sign_and_the_first_sign_counts(mistakes: Mistakes) -> None:
     passed = result("pass", "")
-    found = by_sign(mistakes, [passed, result("fail", "The kernel stores outside y, at 3.")])
+    found = by_sign(
+        mistakes, [result("fail", "Off by 3."), passed, result("fail", "The kernel stores outside y, at 3.")]
+    )
     assert found is not None
     assert (found.mistake, found.message) == ("outside", "Something is stored outside. Look at the mask.")
     assert by_sign(mistakes, [passed, result("crashed", "stores outside y")]) is None
-    assert by_sign(mistakes, [result("crashed", "SIGSEGV")]) is None  # of two
+    both = by_sign(mistakes, [result("crashed", "SIGSEGV")])
+    assert both is not None
+    assert both.mistake == "two"
     assert by_sign(mistakes, [passed]) is None
+
+
+def test_a_kernel_that_never_ran_is_like_no_model(mistakes: Mistakes) -> None:
+    stopped = probe(torch.full((3,), torch.inf), SMALL)
+    assert nearest(mistakes, [replace(stopped, ran=False)]) is None
 
 
 def test_all_that_can_be_named_and_what_cannot_be_told_apart(mistakes: Mistakes) -> None:

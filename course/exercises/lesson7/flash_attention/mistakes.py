@@ -1,0 +1,958 @@
+"""What wrong kernels of Part B store: a torch model of each known mistake, with what to tell the student about it."""
+
+import functools
+import math
+from types import SimpleNamespace
+
+import torch
+
+NAN, INF = float("nan"), float("inf")
+LOG2E = 1 / math.log(2)
+
+
+def _f32(x):
+    """Rounded to float32, with its overflow and underflow."""
+    return x.float().double()
+
+
+def _exp(x):
+    return _f32(torch.exp(x))
+
+
+def _half(x):
+    return x.half().double()
+
+
+def _rows(x, index, other=0.0):
+    """The rows of x at ``index``, and ``other`` behind its end."""
+    return torch.where((index < len(x))[:, None], x[index.clamp(max=len(x) - 1)], other)
+
+
+def _kernel(case, inputs, *, tile_step=None, first_m=-INF, first_l=0.0, other=0.0, **steps):
+    """Part B by query tile and chunk of keys. Each of ``steps`` replaces one step by a function of the state t."""
+
+    def step(name):
+        return steps.get(name, _STEPS[name])(t)
+
+    nq, nk, block_m, block_n = case["seqlen_q"], case["seqlen_k"], case["block_m"], case["block_n"]
+    o, lse = torch.full((nq, case["head"]), NAN).double(), torch.full((nq, 1), NAN).double()
+    for program in range(math.ceil(nq / block_m)):
+        t = SimpleNamespace(**case, program=program, offset=nk - nq, first_row=program * (tile_step or block_m))
+        t.i, t.lane = t.first_row + torch.arange(block_m), torch.arange(block_n)
+        t.q, t.row = _rows(inputs["q"], t.i), t.i[:, None]
+        t.m, t.l = (torch.full((block_m, 1), x).double() for x in (first_m, first_l))
+        t.acc = torch.zeros(block_m, case["head"]).double()
+        for t.start in step("starts"):
+            t.j = step("keys")
+            t.column = t.j[None, :]
+            t.k, t.v = _rows(inputs["k"], step("k_rows")), _rows(inputs["v"], step("v_rows"), other)
+            t.raw = step("scores")
+            t.real, t.seen = t.column < nk, step("seen") if case["causal"] else torch.tensor(True)
+            t.s = step("mask")
+            t.m_new = step("maximum")
+            t.anchor = step("anchor")
+            t.alpha, t.p = step("alpha"), step("p")
+            t.l, t.acc, t.m = _f32(step("l")), _f32(step("acc")), t.m_new
+            step("after")
+        t.safe = torch.where(t.l == 0, 1.0, t.l)
+        exists = t.i < nq
+        o[step("to")[exists]] = step("o")[exists]
+        lse[t.i[exists]] = step("lse").double()[exists]
+    return {"o": o, "lse": lse[:, 0]}
+
+
+def _pv(t):
+    return (t.p.float() @ t.v.float()).double()
+
+
+def _sum(t):
+    return t.p.sum(1, keepdim=True)
+
+
+def _lse(t):
+    return torch.where(t.l == 0, -INF, t.m + t.safe.log())
+
+
+def _lse_unguarded(t):
+    """Right as well, as long as l_i is 0 only where m_i is -inf."""
+    return t.m + t.safe.log()
+
+
+_STEPS = {
+    "starts": lambda t: range(0, t.seqlen_k, t.block_n),
+    "keys": lambda t: t.start + t.lane,
+    "k_rows": lambda t: t.j,
+    "v_rows": lambda t: t.j,
+    "scores": lambda t: t.q @ t.k.T * t.scale,
+    "seen": lambda t: t.column <= t.row + t.offset,
+    "mask": lambda t: torch.where(t.real & t.seen, t.raw, -INF),
+    "maximum": lambda t: torch.maximum(t.m, t.s.amax(1, keepdim=True)),
+    "anchor": lambda t: torch.where(t.m_new == -INF, 0.0, t.m_new),
+    "alpha": lambda t: _exp(t.m - t.anchor),
+    "p": lambda t: _exp(t.s - t.anchor),
+    "l": lambda t: t.l * t.alpha + _sum(t),
+    "acc": lambda t: t.acc * t.alpha + _pv(t),
+    "after": lambda t: None,
+    "o": lambda t: t.acc / t.safe,
+    "lse": _lse,
+    "to": lambda t: t.i,
+}
+
+
+# The running softmax
+
+
+def acc_not_rescaled(case, inputs):
+    """acc keeps its old measure when a later chunk raises the maximum; l_i is right.
+
+    Look at what happens to acc when m_new is larger than m_i, and compare it with l_i.
+    """
+    return _kernel(case, inputs, acc=lambda t: t.acc + _pv(t))
+
+
+def l_not_rescaled(case, inputs):
+    """l_i keeps its old measure when a later chunk raises the maximum; acc is right.
+
+    Look at what happens to l_i when m_new is larger than m_i, and compare it with acc.
+    """
+    return _kernel(case, inputs, l=lambda t: t.l + _sum(t))
+
+
+def acc_rescaled_after(case, inputs):
+    """acc is rescaled after the chunk has been added, and the new chunk is rescaled with it.
+
+    By which maximum is p of the new chunk measured? Look at the order of the two steps.
+    """
+    return _kernel(case, inputs, acc=lambda t: (t.acc + _pv(t)) * t.alpha)
+
+
+def alpha_inverted(case, inputs):
+    """The exponent of alpha is turned around: old sums grow where they should shrink, and the first chunk gives NaN.
+
+    Work out alpha by hand for an old maximum of 1 and a new one of 3. Should it be larger or smaller than 1?
+    """
+    return _kernel(case, inputs, alpha=lambda t: _exp(t.anchor - t.m))
+
+
+def p_uses_old_max(case, inputs):
+    """The weights of a chunk are measured against the maximum before it, which is -inf at the first one.
+
+    Look at which maximum is subtracted in p: what is it when the loop begins?
+    """
+    return _kernel(case, inputs, p=lambda t: _exp(t.s - t.m))
+
+
+def chunk_max(case, inputs):
+    """Each chunk is measured against its own maximum, and the sums of different measures are added up.
+
+    Look at how m_new is made: which scores does it have to be the maximum of?
+    """
+    return _kernel(
+        case,
+        inputs,
+        maximum=lambda t: t.s.amax(1, keepdim=True),
+        alpha=lambda t: torch.ones_like(t.m),
+    )
+
+
+def state_reset_in_the_loop(case, inputs):
+    """The running values start anew at every chunk: only the last one counts.
+
+    Look at where m_i, l_i and acc get their first values: is it before the loop or in it?
+    """
+    return _kernel(
+        case,
+        inputs,
+        maximum=lambda t: t.s.amax(1, keepdim=True),
+        alpha=lambda t: torch.zeros_like(t.m),
+    )
+
+
+def no_max_subtraction(case, inputs, lse=_lse):
+    """exp is taken of the scores as they are: it overflows for large ones, and underflows far below 0.
+
+    Look at what is subtracted from s before exp, and what a score of 100 becomes in float32.
+    """
+    return _kernel(
+        case,
+        inputs,
+        maximum=lambda t: torch.zeros_like(t.m),
+        alpha=lambda t: torch.ones_like(t.m),
+        first_m=0.0,
+        lse=lse,
+    )
+
+
+def scores_clamped(case, inputs, limit=80.0):
+    """Scores are cut off at a limit so that exp does not overflow: all keys above it get the same weight.
+
+    Two keys with scores 200 and 300: what weights should they have? The running maximum keeps exp small already.
+    """
+    return _kernel(case, inputs, mask=lambda t: _STEPS["mask"](t).clamp(max=limit))
+
+
+def maximum_from_zero(case, inputs, lse=_lse):
+    """The running maximum starts at 0 and so never falls below it: rows whose scores are far below 0 underflow.
+
+    What is the maximum of no scores at all? Look at the first value of m_i.
+    """
+    return _kernel(case, inputs, first_m=0.0, lse=lse)
+
+
+def phantom_key(case, inputs):
+    """The state starts at maximum 0 and sum 1, as if a key with score 0 had been seen before the first chunk.
+
+    What are the maximum and the sum over no keys at all? Look at the first values of m_i and l_i.
+    """
+    return _kernel(case, inputs, first_m=0.0, first_l=1.0)
+
+
+def maximum_before_mask(case, inputs, lse=_lse):
+    """The maximum is taken over hidden and ghost keys too: where they are far above, all visible ones underflow.
+
+    Compare the line that takes the maximum with the line that masks: which comes first?
+    """
+    return _kernel(case, inputs, maximum=_unmasked_maximum, lse=lse)
+
+
+def masked_probabilities_only(case, inputs):
+    """p is masked after the sum: the weight of hidden and ghost keys is still in l_i.
+
+    Look at which keys have been counted in l_i by the time the mask is applied.
+    """
+    return _kernel(
+        case,
+        inputs,
+        maximum=_unmasked_maximum,
+        l=lambda t: t.l * t.alpha + _exp(t.raw - t.anchor).sum(1, keepdim=True),
+    )
+
+
+def guard_missing(case, inputs):
+    """A row that has seen no key yet has maximum -inf, and -inf minus -inf makes it NaN for good.
+
+    Look at both exponents, of alpha and of p, for a row of which every score so far is -inf.
+    """
+    return _kernel(case, inputs, anchor=lambda t: t.m_new)
+
+
+def guard_by_chunk(case, inputs, lse=_lse):
+    """A later chunk without a visible key makes a row rescale to 0 instead of to its running maximum.
+
+    Look at the condition of the guard: which of the two maxima may be -inf although the row has seen keys?
+    """
+    return _kernel(case, inputs, anchor=lambda t: torch.where(t.s.amax(1, keepdim=True) == -INF, 0.0, t.m_new), lse=lse)
+
+
+def dead_row_lse_zero(case, inputs):
+    """A query that sees no key ends with maximum 0, and its lse is 0 instead of -inf.
+
+    Look at what is carried on as m_i after a chunk: is it the maximum or its finite stand-in?
+    """
+    return _kernel(case, inputs, maximum=_carried_stand_in, lse=_lse_unguarded)
+
+
+def dead_row_average(case, inputs):
+    """Hidden keys get a very low finite score: a query that sees no key averages all of v.
+
+    What is exp(s - m) when every score of the row is the same low number?
+    """
+    outputs = _kernel(case, inputs, mask=lambda t: torch.where(t.real & t.seen, t.raw, -1.0e30))
+    if case["causal"] and case["seqlen_q"] > case["seqlen_k"]:
+        del outputs["lse"]  # it is that low number, whichever it is
+    return outputs
+
+
+def finite_fill_too_small(case, inputs):
+    """Hidden keys get a finite score that is not low enough: among scores below it, hidden keys win.
+
+    Look at the value that hidden scores are set to. Which scores can a row have, and which value is below them all?
+    """
+    return _kernel(case, inputs, mask=lambda t: torch.where(t.real & t.seen, t.raw, -100.0))
+
+
+def exp2_without_log2e(case, inputs):
+    """Weights are powers of 2 where powers of e belong: the softmax comes out flatter.
+
+    exp(x) is exp2 of something: what has x to be multiplied by?
+    """
+    return _kernel(case, inputs, alpha=lambda t: torch.exp2(t.m - t.anchor), p=lambda t: torch.exp2(t.s - t.anchor))
+
+
+def accumulator_in_half(case, inputs):
+    """acc is kept in float16 and rounded at every chunk.
+
+    Look at the dtype that acc starts with, and at the one that it is converted to.
+    """
+    return _kernel(case, inputs, acc=lambda t: _half(t.acc * t.alpha + _pv(t)))
+
+
+def weights_in_half(case, inputs):
+    """The weights and the values are rounded to float16 before their product: about three digits are left.
+
+    Look at the dtypes of the operands of the second tl.dot.
+    """
+    return _kernel(case, inputs, acc=lambda t: t.acc * t.alpha + _half(t.p) @ _half(t.v))
+
+
+# The end
+
+
+def division_forgotten(case, inputs):
+    """acc is stored without being divided by l_i.
+
+    Look at what happens between the last chunk and the store of o.
+    """
+    return _kernel(case, inputs, o=lambda t: t.acc)
+
+
+def divided_in_the_loop(case, inputs):
+    """acc is divided by l_i at every chunk, and the next chunk is added to it as if it were still a sum.
+
+    Look at where the division stands, and at what acc means when the next chunk begins.
+    """
+
+    def after(t):
+        t.acc = t.acc / torch.where(t.l == 0, 1.0, t.l)
+
+    return _kernel(case, inputs, after=after, o=lambda t: t.acc)
+
+
+def divided_by_the_maximum(case, inputs):
+    """acc is divided by the running maximum instead of the running sum.
+
+    Look at the divisor of acc: which of the running values makes the weights add up to 1?
+    """
+    return _kernel(case, inputs, o=lambda t: t.acc / t.m)
+
+
+def dead_row_divided_by_zero(case, inputs):
+    """A query that sees no key is divided by a sum of 0: its output is NaN instead of 0.
+
+    What is l_i of a row that has seen no key? Look at the last division.
+    """
+    return _kernel(case, inputs, o=lambda t: t.acc / t.l)
+
+
+def lse_base_two(case, inputs):
+    """lse is stored in base 2; o is right.
+
+    lse is in natural units. Look at what the running maximum and the logarithm are measured in.
+    """
+    return _kernel(case, inputs, lse=lambda t: _lse(t) * LOG2E)
+
+
+def lse_log2_of_l(case, inputs):
+    """lse adds a logarithm in base 2 to a maximum in natural units; o is right.
+
+    Look at which logarithm is taken of l_i.
+    """
+    return _kernel(case, inputs, lse=lambda t: torch.where(t.l == 0, -INF, t.m + t.safe.log2()))
+
+
+def lse_without_max(case, inputs):
+    """lse is the logarithm of l_i alone; o is right.
+
+    l_i adds up exp(s - m_i). Which number is the logarithm of the sum of exp(s)?
+    """
+    return _kernel(case, inputs, lse=lambda t: torch.where(t.l == 0, -INF, t.safe.log()))
+
+
+def lse_without_log(case, inputs):
+    """lse adds l_i itself to the maximum, not its logarithm; o is right.
+
+    Look at the formula of lse in the handout, and what it does with l_i.
+    """
+    return _kernel(case, inputs, lse=lambda t: t.m + t.l)
+
+
+def lse_is_the_maximum(case, inputs):
+    """The running maximum is stored as lse; o is right.
+
+    The maximum is only a part of lse. What of the other running value?
+    """
+    return _kernel(case, inputs, lse=lambda t: t.m)
+
+
+def lse_is_the_sum(case, inputs):
+    """The running sum l_i is stored as lse; o is right.
+
+    l_i adds up exp(s - m_i). Which number is the logarithm of the sum of exp(s)?
+    """
+    return _kernel(case, inputs, lse=lambda t: t.l)
+
+
+def lse_not_stored(case, inputs):
+    """lse is never written; o is right.
+
+    The kernel has two outputs. Look for the store of each.
+    """
+    return _kernel(case, inputs, lse=lambda t: torch.full_like(t.l, NAN))
+
+
+# The mask
+
+
+def ghost_columns_unmasked(case, inputs):
+    """Ghost keys take part in the softmax with a score of 0: they take weight from the real keys.
+
+    Look at the columns behind the end of the keys, where k reads as 0. What is their score when exp comes?
+    """
+    return _kernel(case, inputs, mask=lambda t: torch.where(t.seen, t.raw, -INF))
+
+
+def causal_forgotten(case, inputs):
+    """Every query sees all keys, the future too: CAUSAL makes no difference.
+
+    Look for what depends on CAUSAL, and at which keys the first query may see.
+    """
+    return _seen(case, inputs, lambda t: torch.tensor(True))
+
+
+def causal_always(case, inputs):
+    """The future is hidden even where CAUSAL is off.
+
+    Look for what depends on CAUSAL: the causal mask should apply only if it is set.
+    """
+    return _kernel({**case, "causal": True}, inputs)
+
+
+def causal_reversed(case, inputs):
+    """The causal mask is turned around: a query sees the future and not the past.
+
+    Take 3 queries and 5 keys as in the handout, and work out by hand which keys query 0 sees.
+    """
+    return _seen(case, inputs, lambda t: t.column >= t.row + t.offset)
+
+
+def causal_strict(case, inputs):
+    """The causal mask hides the diagonal too: a query does not see the last key that it may see.
+
+    Does the last query see the last key? Look at the comparison in the causal mask.
+    """
+    return _seen(case, inputs, lambda t: t.column < t.row + t.offset)
+
+
+def causal_off_by_one(case, inputs):
+    """The causal mask lets a query see one key too many.
+
+    Take the query before the last one, and work out by hand whether it sees the last key.
+    """
+    return _seen(case, inputs, lambda t: t.column <= t.row + t.offset + 1)
+
+
+def causal_top_left(case, inputs):
+    """The causal mask is aligned at the first key: it is right only where there are as many queries as keys.
+
+    Look at the picture of 3 queries and 5 keys in the handout: which key is the last that query 0 sees?
+    """
+    return _seen(case, inputs, lambda t: t.column <= t.row)
+
+
+def causal_offset_reversed(case, inputs):
+    """The difference of the two lengths moves the causal mask the wrong way.
+
+    With 3 queries and 5 keys, which key is the last that query 0 sees? Look at the sign of the difference.
+    """
+    return _seen(case, inputs, lambda t: t.column <= t.row - t.offset)
+
+
+def causal_by_tile_row(case, inputs):
+    """The causal mask counts rows from the start of the tile, so that only the first query tile is masked right.
+
+    Look at which row index is compared with the keys: is it the query's number in the sequence?
+    """
+    return _seen(case, inputs, lambda t: t.column <= t.row % t.block_m + t.offset)
+
+
+def causal_by_chunk_column(case, inputs):
+    """The causal mask counts keys from the start of the chunk, so that only the first chunk is masked right.
+
+    Look at which column index is compared with the rows: is it the key's number in the sequence?
+    """
+    return _seen(case, inputs, lambda t: t.lane[None, :] <= t.row + t.offset)
+
+
+def causal_by_blocks(case, inputs):
+    """The causal mask is the same for all rows of a query tile: each sees what the last of them may see.
+
+    Look at the shape of the causal mask: does it depend on the row?
+    """
+    return _seen(case, inputs, lambda t: t.column <= t.i[-1] + t.offset)
+
+
+def causal_fill_zero(case, inputs):
+    """Hidden keys get a score of 0 instead of none at all, and still take weight.
+
+    What does exp make of a score of 0, and what would a score have to be for its weight to vanish?
+    """
+    return _kernel(case, inputs, mask=lambda t: torch.where(t.real, torch.where(t.seen, t.raw, 0.0), -INF))
+
+
+# The loop
+
+
+def diagonal_skipped(case, inputs, rounded=False):
+    """The causal loop ends before the chunks on the diagonal: their visible keys are never seen.
+
+    Which is the last key that the last row of a query tile may see? The loop has to reach it.
+    """
+
+    def end(t):
+        key = t.first_row + t.offset
+        return key // t.block_n * t.block_n if rounded else key
+
+    return _causal_end(case, inputs, end)
+
+
+def causal_bound_without_offset(case, inputs):
+    """The causal loop ends at the query's own number: with fewer queries than keys it stops too soon.
+
+    Which is the last key that a query may see if there are more keys than queries? Look at the end of the loop.
+    """
+    return _causal_end(case, inputs, lambda t: t.first_row + t.block_m)
+
+
+def causal_bound_by_key_tile(case, inputs, from_row=False):
+    """The end of the causal loop is worked out with BLOCK_N where the height of the query tile counts.
+
+    Which is the last row of a query tile? Look at the end of the loop where BLOCK_M and BLOCK_N differ.
+    """
+
+    def end(t):
+        return (t.first_row if from_row else t.program * t.block_n) + t.block_n + t.offset
+
+    return _causal_end(case, inputs, end)
+
+
+def tail_chunk_dropped(case, inputs):
+    """The keys of the last, incomplete chunk are never seen.
+
+    Work out by hand how many chunks the loop takes for 70 keys and a BLOCK_N of 32.
+    """
+    return _starts(case, inputs, lambda t: range(0, t.seqlen_k // t.block_n * t.block_n, t.block_n))
+
+
+def last_full_chunk_dropped(case, inputs):
+    """The loop ends one chunk early, and the last keys are never seen.
+
+    Work out by hand which chunks the loop takes for 64 keys and a BLOCK_N of 32.
+    """
+    return _starts(case, inputs, lambda t: range(0, t.seqlen_k - t.block_n, t.block_n))
+
+
+def first_chunk_skipped(case, inputs):
+    """The loop starts at the second chunk, and the first keys are never seen.
+
+    Look at the first value of the loop variable.
+    """
+    return _starts(case, inputs, lambda t: range(t.block_n, t.seqlen_k, t.block_n))
+
+
+def loop_over_query_length(case, inputs):
+    """The loop over the keys ends at the number of queries.
+
+    The two lengths may differ. Look at the end of the loop.
+    """
+    return _starts(case, inputs, lambda t: range(0, t.seqlen_q, t.block_n))
+
+
+def chunk_step_is_query_tile(case, inputs):
+    """The loop steps through the keys by BLOCK_M: chunks overlap or leave gaps where the two sizes differ.
+
+    How many keys does one chunk hold? Look at the step of the loop.
+    """
+    return _starts(case, inputs, lambda t: range(0, t.seqlen_k, t.block_m))
+
+
+def chunks_by_count(case, inputs):
+    """The number of a chunk is taken for its first key: the chunks overlap, and later keys are never seen.
+
+    Work out offs_n by hand for the second chunk.
+    """
+    return _starts(case, inputs, lambda t: range(math.ceil(t.seqlen_k / t.block_n)))
+
+
+def chunk_start_multiplied_again(case, inputs):
+    """The first key of a chunk is multiplied by BLOCK_N once more: all chunks but the first lie too far behind.
+
+    Work out offs_n by hand for the second chunk: does the loop count chunks or keys?
+    """
+    return _kernel(case, inputs, keys=lambda t: t.start * t.block_n + t.lane)
+
+
+def chunk_stuck(case, inputs, mask_moves=False):
+    """Every turn of the loop reads the first chunk again.
+
+    Look at which of the offsets or pointers of k and v depend on the loop variable.
+    """
+    stuck = ("k_rows", "v_rows") if mask_moves else ("keys",)
+    return _kernel(case, inputs, **dict.fromkeys(stuck, lambda t: t.lane))
+
+
+def pointers_moved_by_rows(case, inputs):
+    """From chunk to chunk, k and v move on by BLOCK_N elements where a chunk is BLOCK_N whole rows.
+
+    How many elements lie between the first rows of two chunks? Look at how the pointers move.
+    """
+
+    def moved(name, t):
+        flat = inputs[name].flatten()
+        index = t.start + t.lane[:, None] * t.head + torch.arange(t.head)
+        return torch.where((t.j < t.seqlen_k)[:, None], flat[index.clamp(max=len(flat) - 1)], 0.0)
+
+    def scores(t):
+        t.k, t.v = moved("k", t), moved("v", t)
+        return _STEPS["scores"](t)
+
+    return _kernel(case, inputs, scores=scores)
+
+
+def value_pointer_stuck(case, inputs):
+    """k moves on from chunk to chunk but v does not: later weights meet the values of the first chunk.
+
+    Compare the offsets, or the moves of the pointers, of k and of v.
+    """
+    return _kernel(case, inputs, v_rows=lambda t: t.lane)
+
+
+# Loads, scores and stores
+
+
+def keys_masked_by_query_length(case, inputs):
+    """Keys are masked by the number of queries.
+
+    The two lengths may differ. Look at the bound in the masks of k and v.
+    """
+    if case["seqlen_q"] > case["seqlen_k"]:
+        return {}  # a load behind k is refused
+    few = {name: x if name == "q" else x[: case["seqlen_q"]] for name, x in inputs.items()}
+    return _kernel(case, few, mask=lambda t: torch.where((t.column < t.seqlen_q) & t.seen, t.raw, -INF))
+
+
+def key_strides_swapped(case, inputs):
+    """k is read as if it were stored column after column.
+
+    Look at the offsets of k: which of its two indices takes steps of 1 in memory?
+    """
+    return _kernel(case, {**inputs, "k": inputs["k"].reshape(case["head"], case["seqlen_k"]).T})
+
+
+def key_tile_not_transposed(case, inputs):
+    """q is multiplied with k as it lies: keys and columns of the head have changed places.
+
+    Write down the shapes: (BLOCK_M, BLOCK_D) times what gives (BLOCK_M, BLOCK_N)?
+    """
+    if case["block_n"] != case["head"]:
+        return {}  # the shapes do not fit
+    return _kernel(case, inputs, scores=lambda t: t.q @ t.k * t.scale)
+
+
+def value_from_key_pointer(case, inputs):
+    """The output is an average of rows of k instead of rows of v.
+
+    Look at the pointer that the values are loaded from.
+    """
+    return _kernel(case, {**inputs, "v": inputs["k"]})
+
+
+def value_without_other(case, inputs):
+    """Ghost rows of v are undefined, and 0 times something undefined is not 0: the output becomes NaN.
+
+    Look at the load of v: what is read where the mask is off?
+    """
+    return _kernel(case, inputs, other=NAN)
+
+
+def scale_forgotten(case, inputs):
+    """The scores are not multiplied by the scale.
+
+    Look for the places where scale is used.
+    """
+    return _kernel({**case, "scale": 1.0}, inputs)
+
+
+def scale_twice(case, inputs):
+    """The scores are multiplied by the scale twice.
+
+    Look for all places where scale comes in, in q and in the exponent too.
+    """
+    return _kernel({**case, "scale": case["scale"] ** 2}, inputs)
+
+
+def scale_one_over_d(case, inputs):
+    """The scores are divided by the head size, whatever scale is handed in.
+
+    Look at what the scores are multiplied by, and which parameter says what it should be.
+    """
+    return _kernel({**case, "scale": 1.0 / case["head"]}, inputs)
+
+
+def own_scale(case, inputs):
+    """The scores are divided by the square root of the head size, whatever scale is handed in.
+
+    As a rule the two are the same, but not always. Look at where the factor of the scores comes from.
+    """
+    return _kernel({**case, "scale": case["head"] ** -0.5}, inputs)
+
+
+def wrong_tile_height(case, inputs):
+    """Query tiles are BLOCK_N rows apart instead of BLOCK_M: where the two differ, rows are left out or done twice.
+
+    Look at the first row of a program: how many rows does each program before it own?
+    """
+    return _kernel(case, inputs, tile_step=case["block_n"])
+
+
+def program_is_a_row(case, inputs):
+    """The program id is taken for the first row: neighbouring tiles overlap, and the last rows are never written.
+
+    How many rows does one program own? Work out offs_m by hand for the second program.
+    """
+    return _kernel(case, inputs, tile_step=1)
+
+
+def stored_in_the_first_tile(case, inputs):
+    """Every program stores its output in the rows of the first tile.
+
+    Look at the rows in the store of o, and compare them with those that q is loaded from.
+    """
+    return _kernel(case, inputs, to=lambda t: t.i - t.first_row)
+
+
+def stored_by_key_length(case, inputs):
+    """The stores are masked by the number of keys instead of queries: rows are left out or written behind the end.
+
+    The two lengths may differ. Look at the masks of the stores.
+    """
+    nq, nk = case["seqlen_q"], case["seqlen_k"]
+    if nk > nq and nq % case["block_m"]:
+        return {}  # a store behind o is refused
+    outputs = _kernel(case, inputs)
+    for x in outputs.values():
+        x[nk:] = NAN
+    return outputs
+
+
+def _unmasked_maximum(t):
+    return torch.maximum(t.m, t.raw.amax(1, keepdim=True))
+
+
+def _carried_stand_in(t):
+    m_new = _STEPS["maximum"](t)
+    return torch.where(m_new == -INF, 0.0, m_new)
+
+
+def _seen(case, inputs, seen):
+    return _kernel(case, inputs, seen=seen)
+
+
+def _starts(case, inputs, starts):
+    return _kernel(case, inputs, starts=starts)
+
+
+def _causal_end(case, inputs, end):
+    """With CAUSAL, the loop ends at ``end``."""
+    return _starts(case, inputs, lambda t: range(0, min(end(t), t.seqlen_k) if t.causal else t.seqlen_k, t.block_n))
+
+
+def _variant(model, suffix, *arguments):
+    """The same mistake in a kernel written another way."""
+
+    @functools.wraps(model)
+    def variant(case, inputs):
+        return model(case, inputs, *arguments)
+
+    variant.__name__ = f"{model.__name__}_{suffix}"
+    return variant
+
+
+_WITH_L_OF_ZERO = (no_max_subtraction, maximum_from_zero, maximum_before_mask, guard_by_chunk)
+
+_VARIANTS = (
+    *((model, _variant(model, "lse_unguarded", _lse_unguarded)) for model in _WITH_L_OF_ZERO),
+    *((scores_clamped, _variant(scores_clamped, f"at_{limit}", float(limit))) for limit in (50, 60, 88)),
+    (diagonal_skipped, _variant(diagonal_skipped, "rounded", True)),
+    (causal_bound_by_key_tile, _variant(causal_bound_by_key_tile, "from_row", True)),
+    (chunk_stuck, _variant(chunk_stuck, "mask_moves", True)),
+)
+
+MISTAKES = (
+    acc_not_rescaled,
+    l_not_rescaled,
+    acc_rescaled_after,
+    alpha_inverted,
+    p_uses_old_max,
+    chunk_max,
+    state_reset_in_the_loop,
+    no_max_subtraction,
+    scores_clamped,
+    maximum_from_zero,
+    phantom_key,
+    maximum_before_mask,
+    masked_probabilities_only,
+    guard_missing,
+    guard_by_chunk,
+    dead_row_lse_zero,
+    dead_row_average,
+    finite_fill_too_small,
+    exp2_without_log2e,
+    accumulator_in_half,
+    weights_in_half,
+    division_forgotten,
+    divided_in_the_loop,
+    divided_by_the_maximum,
+    dead_row_divided_by_zero,
+    lse_base_two,
+    lse_log2_of_l,
+    lse_without_max,
+    lse_without_log,
+    lse_is_the_maximum,
+    lse_is_the_sum,
+    lse_not_stored,
+    ghost_columns_unmasked,
+    causal_forgotten,
+    causal_always,
+    causal_reversed,
+    causal_strict,
+    causal_off_by_one,
+    causal_top_left,
+    causal_offset_reversed,
+    causal_by_tile_row,
+    causal_by_chunk_column,
+    causal_by_blocks,
+    causal_fill_zero,
+    diagonal_skipped,
+    causal_bound_without_offset,
+    causal_bound_by_key_tile,
+    tail_chunk_dropped,
+    last_full_chunk_dropped,
+    first_chunk_skipped,
+    loop_over_query_length,
+    chunk_step_is_query_tile,
+    chunks_by_count,
+    chunk_start_multiplied_again,
+    chunk_stuck,
+    pointers_moved_by_rows,
+    value_pointer_stuck,
+    keys_masked_by_query_length,
+    key_strides_swapped,
+    key_tile_not_transposed,
+    value_from_key_pointer,
+    value_without_other,
+    scale_forgotten,
+    scale_twice,
+    scale_one_over_d,
+    own_scale,
+    wrong_tile_height,
+    program_is_a_row,
+    stored_in_the_first_tile,
+    stored_by_key_length,
+    *(variant for _, variant in _VARIANTS),
+)
+
+# A ghost key of 0 scores 0 anyway.
+ALIASES = {
+    "ghost_columns_zero": "ghost_columns_unmasked",
+    **{variant.__name__: model.__name__ for model, variant in _VARIANTS},
+}
+
+SIGNS = (
+    (
+        "query_load_without_mask",
+        "fail",
+        r"loads outside q\b",
+        "The last query tile loads rows of q that do not exist.\n\n"
+        "Look at the load of q: which of its rows are behind the end of the sequence?",
+    ),
+    (
+        "key_loads_without_mask",
+        "fail",
+        r"loads outside [kv]\b",
+        "The last chunk loads ghost keys from behind the end of k or v.\n\n"
+        "Look at the loads of k and v: which of the BLOCK_N rows are there in the last chunk?",
+    ),
+    (
+        "stored_by_key_length",
+        "fail",
+        r"stores outside o, which has shape \(5, 64\)",  # the first check with more keys than queries
+        "The stores are masked by the number of keys instead of queries.\n\n"
+        "The two lengths may differ. Look at the masks of the stores.",
+    ),
+    (
+        "store_without_mask",
+        "fail",
+        r"stores outside o, which has shape \((?!5, 64)",
+        "The last query tile stores rows behind the end of o.\n\n"
+        "Look at the mask of the store: which rows of the tile does the sequence have?",
+    ),
+    (
+        "lse_by_head",
+        "fail",
+        r"stores outside lse, which has shape \(32,\)",  # a tile without ghost rows
+        "lse is stored with steps of the head size from row to row; it has one number a row.\n\n"
+        "Look at the offsets in the store of lse.",
+    ),
+    (
+        "lse_store_without_mask",
+        "fail",
+        r"stores outside lse, which has shape \((?!32,)",
+        "The last query tile stores numbers behind the end of lse.\n\n"
+        "Look at the mask of the store of lse: which rows of the tile does the sequence have?",
+    ),
+    (
+        "all_keys_in_one_tile",
+        "fail",
+        r"one load takes \d+ elements of [kv] at once",
+        "All keys are held in one tile, however many there are.\n\n"
+        "The point of Part B is that no tile grows with the sequence. How many keys is a chunk to hold?",
+    ),
+    (
+        "three_passes",
+        "fail",
+        r"elements of [kv] are loaded in all",
+        "The keys are walked over several times, as for a maximum, a sum and an output of their own.\n\n"
+        "What has to be done to l_i and acc when the maximum rises, so that one walk is enough?",
+    ),
+    (
+        "arange_end_inclusive",
+        "compile-error",
+        r"tl\.arange must span a power of two",
+        "A tl.arange has a length that is no power of two. Its end is not included: arange(0, 32) has 32 numbers.\n\n"
+        "Look at the bounds of each tl.arange.",
+    ),
+    (
+        "arange_of_the_length",
+        "compile-error",
+        r"tl\.arange takes compile-time constants only",
+        "A tl.arange ends at a length that is not known when the kernel is compiled.\n\n"
+        "Tiles have fixed sizes. What can keep the keys that do not exist out of the result?",
+    ),
+    (
+        "dot_of_two_types",
+        "compile-error",
+        r"tl\.dot takes two tiles of one dtype",
+        "tl.dot is given tiles of two dtypes.\n\nAll inputs are float32. Look for a conversion of one of the operands.",
+    ),
+    (
+        "loop_carried_type",
+        "compile-error",
+        r"changes its type within the loop",
+        "A running value begins with another dtype or shape than it has after a chunk, which a GPU does not accept.\n\n"
+        "Look at the first value of the variable that is named: which shape does it have in the loop?",
+    ),
+    (
+        "value_set_in_a_branch",
+        "compile-error",
+        r"may have no value here",
+        "A variable gets its value only within an `if` on something known at run time.\n\n"
+        "What is the variable worth if the condition is false? Give it a value on every path.",
+    ),
+    (
+        "tf32",
+        "fail",
+        r"tl\.dot rounds its float32 tiles to TF32",
+        "tl.dot is left at its default, which rounds float32 to TF32 on newer GPUs: about three digits are left.\n\n"
+        "Look at the arguments of both tl.dot calls.",
+    ),
+)

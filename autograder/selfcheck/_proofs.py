@@ -24,7 +24,7 @@ PROOFS = {
     "solutions": "every solution has full score, with errors of at most half the bar",
     "streaming": "what a streaming exercise promises is measured on its solution, and holds",
     "targets": "every solution compiles to machine code for every GPU target and fits its shared memory",
-    "mistakes": "every mistake loses points on its own exercise and on no other, and is named if there is a model of it",
+    "mistakes": "every mistake loses points on its own exercise alone, and is named if there is a model of it",
     "unusual": "every correct but unusual kernel has full score",
     "mutants": "every mutant of a solution loses points, or is listed as equivalent with a reason",
 }

@@ -24,6 +24,8 @@ from .conftest import Run
 
 ROOT = Path(__file__).parents[2]
 
+pytestmark = pytest.mark.exhaustive
+
 
 def result(tmp_path: Path, student: str) -> RunResult:
     found = Store(tmp_path / "out").read(student)

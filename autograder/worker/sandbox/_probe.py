@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -19,6 +20,8 @@ from autograder.worker.sandbox._confinement import Confinement
 from autograder.worker.sandbox._layers import BASIC, CAPABILITIES, LANDLOCK, SECCOMP, SPARE_UID, sentence
 from autograder.worker.sandbox._rehearsal import Serve, runs
 
+# Seconds in which the layers to leave out have to be found; a server that takes longer to start counts as dead.
+_PATIENCE = 60.0
 _NOT_ROOT = "only root can give a child a user of its own"
 
 
@@ -67,12 +70,18 @@ def _outcome(confinement: Confinement, reasons: dict[str, str]) -> Outcome:
 def _rehearse(confinement: Confinement, serve: Serve, base: Path) -> tuple[Confinement, dict[str, str]]:
     """The confinement with as many layers as the tiny job runs under, and why the others are left out."""
     what = "CUDA does not open" if confinement.device == "cuda" else "Triton does not run"
+    bare = replace(confinement, layers=frozenset())
+    end = time.monotonic() + _PATIENCE
     for dropped in _fewest_first(confinement.layers):
         fewer = replace(confinement, layers=confinement.layers - set(dropped))
         cache = runs(fewer, serve, base)
         if cache is not None:
             return replace(fewer, cache=cache), dict.fromkeys(dropped, f"{what} under it on this machine")
-    return confinement, {}  # it does not run without any either: that is no layer's fault, and the first job says whose
+        if not dropped and runs(bare, serve, base) is None:
+            break  # it does not run without any either: that is no layer's fault, and the first job says whose
+        if time.monotonic() > end:
+            return bare, dict.fromkeys(confinement.layers, f"{what} under it on this machine, or not in time")
+    return confinement, {}
 
 
 def _fewest_first(layers: frozenset[str]) -> Iterator[tuple[str, ...]]:

@@ -28,6 +28,8 @@ _TIMES_FURTHER = 10.0
 _FURTHER = 1e-4
 # On one case a model this far away is given up; its distance on the others could only be larger.
 _GIVEN_UP = 5e-2
+# Elements of a case's inputs beyond which models take too long.
+_LARGEST = 500_000
 
 Model = Callable[[Mapping[str, Any], Tensors], Tensors]
 
@@ -106,33 +108,55 @@ def load_mistakes(path: Path) -> Mistakes:
 
 
 def nearest(mistakes: Mistakes, probes: Sequence[Probe]) -> Diagnosis | None:
-    """The one mistake whose model gives what the kernel gave, on every probe; None if there is none, or several."""
+    """The one mistake whose model gives what the kernel gave, on every probe; None if there is none, or several.
+
+    A model may say nothing of a probe, by giving no output for it.  On those of which it speaks, the right values have
+    to be much further away than it is: an output that is merely a little rough is nobody's mistake.
+    """
+    probes = sorted((probe for probe in probes if _size(probe)[0] <= _LARGEST), key=_size)
     if not mistakes.models or not any(probe.ran for probe in probes):
         return None
-    # What is right is a candidate too: an output that is merely a little rough is nobody's mistake.
-    worst: dict[str | None, float] = dict.fromkeys((None, *mistakes.models), 0.0)
-    for probe in sorted(probes, key=_size):
+    fits = {name: _Fit() for name in mistakes.models}
+    for probe in probes:
         doubled = {name: x.double() if x.is_floating_point() else x for name, x in probe.inputs.items()}
-        for name in worst:
-            if worst[name] <= _GIVEN_UP:
-                model = probe.right if name is None else _run(mistakes.models[name], probe.check.case, doubled)
-                worst[name] = max(worst[name], distance(probe.observed, model))
-    best = min(worst, key=lambda name: worst[name])
-    own = worst[best]
-    if best is None or own > _NEAR:
+        from_right = distance(probe.observed, probe.right)
+        for name, fit in fits.items():
+            if fit.own <= _GIVEN_UP and (model := _run(mistakes.models[name], probe.check.case, doubled)):
+                fit.add(distance(probe.observed, model), from_right)
+    found = {name: fit.own if fit.compared else float("inf") for name, fit in fits.items()}
+    best = min(found, key=lambda name: found[name])
+    own = found[best]
+    if own > _NEAR:
         return None
     mistake = mistakes.aliases.get(best, best)
-    others = [far for name, far in worst.items() if name is None or mistakes.aliases.get(name, name) != mistake]
-    runner_up = min(others)
+    others = [far for name, far in found.items() if mistakes.aliases.get(name, name) != mistake]
+    runner_up = min([fits[best].from_right, *others])
     if runner_up < max(_TIMES_FURTHER * own, own + _FURTHER):
         return None
     return Diagnosis(mistake, mistakes.texts.get(mistake, mistakes.texts[best]), own, runner_up)
 
 
+@dataclass(slots=True)
+class _Fit:
+    """How far the outputs are from one model at most, and from the right values, on the probes it speaks of."""
+
+    own: float = 0.0
+    from_right: float = 0.0
+    compared: bool = False
+
+    def add(self, own: float, from_right: float) -> None:
+        self.own = max(self.own, own)
+        self.from_right = max(self.from_right, from_right)
+        self.compared = True
+
+
 def by_sign(mistakes: Mistakes, checks: Sequence[CheckResult]) -> Diagnosis | None:
-    """The mistake that a check's message is a sign of; signs are tried in their order, on all checks."""
+    """The mistake that the first failed check's message is a sign of; signs are tried in their order."""
+    failed = next((check for check in checks if check.outcome not in ("pass", "skipped")), None)
+    if failed is None:
+        return None
     for sign in mistakes.signs:
-        if any(sign.outcome == check.outcome and sign.pattern.search(check.message) for check in checks):
+        if sign.outcome == failed.outcome and sign.pattern.search(failed.message):
             return Diagnosis(sign.mistake, sign.text, 0.0, None)
     return None
 

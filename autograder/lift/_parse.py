@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
+import threading
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -23,6 +24,10 @@ _HARD = re.compile(r"(?:async[ \t]+def|def|class)\b|@")
 _SOFT = re.compile(r"[^\W\d]")
 _DEF = re.compile(r"^(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
 _LINE = re.compile(r"(?<=\bline )\d+")
+
+# CPython counts the depth of syntax trees for all threads together, and two at once may end in a SystemError
+# (python/cpython#106905).
+_one_at_a_time = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,7 @@ def _size(statement: ast.stmt | Broken) -> int:
 def _try(text: str, first_line: int = 1) -> list[ast.stmt] | Problem:
     """The statements of ``text``, whose first line is ``first_line`` of the file, or why there are none."""
     try:
-        with warnings.catch_warnings():
+        with _one_at_a_time, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(text)
     except SyntaxError as error:

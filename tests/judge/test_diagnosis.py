@@ -116,18 +116,26 @@ def result(outcome: str, message: str) -> CheckResult:
     return CheckResult("c", "tiny", 1.0, False, outcome, "It doubles.", message)
 
 
-def test_a_message_of_any_check_may_be_a_sign_and_the_first_sign_counts(mistakes: Mistakes) -> None:
+def test_the_first_failed_check_may_be_a_sign_and_the_first_sign_counts(mistakes: Mistakes) -> None:
     passed = result("pass", "")
-    found = by_sign(
-        mistakes, [result("fail", "Off by 3."), passed, result("fail", "The kernel stores outside y, at 3.")]
-    )
+    stores = result("fail", "The kernel stores outside y, at 3.")
+    found = by_sign(mistakes, [passed, stores, result("crashed", "SIGSEGV")])
     assert found is not None
     assert (found.mistake, found.message) == ("outside", "Something is stored outside. Look at the mask.")
+    assert by_sign(mistakes, [result("fail", "Off by 3."), stores]) is None
     assert by_sign(mistakes, [passed, result("crashed", "stores outside y")]) is None
     both = by_sign(mistakes, [result("crashed", "SIGSEGV")])
     assert both is not None
     assert both.mistake == "two"
     assert by_sign(mistakes, [passed]) is None
+
+
+def test_a_model_that_says_nothing_explains_nothing(tmp_path: Path) -> None:
+    (tmp_path / "mistakes.py").write_text(
+        'def silent(case, inputs):\n    """Says nothing."""\n    return {}\nMISTAKES = (silent,)\n'
+    )
+    load_mistakes.cache_clear()
+    assert nearest(load_mistakes(tmp_path / "mistakes.py"), [probe(5 * SMALL, SMALL)]) is None
 
 
 def test_a_kernel_that_never_ran_is_like_no_model(mistakes: Mistakes) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import gc
+import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -118,3 +121,37 @@ def test_the_syntax_tree_of_a_real_file_with_nodes_exchanged(data: st.DataObject
     except (ValueError, RecursionError):
         return
     check(lift(source, WANTED))
+
+
+class _Busy:
+    """Garbage whose end takes long enough for another thread to have its turn."""
+
+    def __init__(self) -> None:
+        self.me = self
+
+    def __del__(self) -> None:
+        for _ in range(50):
+            pass
+
+
+def test_several_threads_lift_at_once() -> None:
+    """CPython 3.11 mixes up the depths of trees that two threads build (python/cpython#106905)."""
+    nested = "x + (" * 60 + "x" + ")" * 60
+    source = "".join(f"@triton.jit\ndef f{number}(x):\n    return {nested}\n\n\n" for number in range(6))
+    text = f"import triton\nimport triton.language as tl\n\n\n{source}"
+
+    def work(_: int) -> int:
+        for _ in range(20):
+            _Busy()
+        return len(lift(text, []).functions)
+
+    thresholds, interval = gc.get_threshold(), sys.getswitchinterval()
+    try:
+        gc.set_threshold(10, 1, 1)
+        sys.setswitchinterval(1e-6)
+        with ThreadPoolExecutor(6) as executor:
+            found = list(executor.map(work, range(60)))
+    finally:
+        gc.set_threshold(*thresholds)
+        sys.setswitchinterval(interval)
+    assert set(found) == {6}

@@ -33,7 +33,6 @@ STRAY = {
     "page_scan": ("for i in range(1000):\n    x = tl.load(q_ptr + i * 1024)", "outside"),
     "misaligned": ("x = tl.load((q_ptr.to(tl.int64) + 2).to(q_ptr.dtype))", "not aligned"),
     "half_inside": ("x = tl.load((q_ptr.to(tl.int64) + (NSEQ * HEAD * 4 - 2)).to(q_ptr.dtype))", "outside|not aligned"),
-    "between_buffers": ("x = tl.load(((q_ptr.to(tl.int64) + k_ptr.to(tl.int64)) // 8 * 4).to(q_ptr.dtype))", "outside"),
     "into_an_input": ("tl.store(q_ptr + columns, 0.0)", "stores to its input q"),
     "into_all_inputs": (
         "for i in range(NSEQ):\n    tl.store(v_ptr + i, 0.0)\n    tl.store(k_ptr + i, 0.0)",

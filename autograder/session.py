@@ -142,6 +142,11 @@ class Grader:
         self._pool.wait_ready()
         results = self._run_plans(plans, request, progress)
         wanted = {exercise.id for exercise in request.exercises}
+        exercises = tuple(results[plan.exercise.id] for plan in plans if plan.exercise.id in wanted)
+        return replace(self.document(request, exercises), notes=notes)
+
+    def document(self, request: Request, exercises: tuple[ExerciseResult, ...]) -> RunResult:
+        """A run's result around its exercises."""
         return RunResult(
             kit_version=__version__,
             course_title=self.course.title,
@@ -149,9 +154,8 @@ class Grader:
             hidden=request.reference is not None,
             environment=self.environment,
             sandbox=self.sandbox,
-            exercises=tuple(results[plan.exercise.id] for plan in plans if plan.exercise.id in wanted),
+            exercises=exercises,
             student=request.student,
-            notes=notes,
         )
 
     def compile_fully(self, request: Request) -> Iterator[tuple[Exercise, TargetVerdict]]:
@@ -394,17 +398,7 @@ def blank_run(grader: Grader, request: Request, outcome: str, error: str) -> Run
         )
         for exercise in request.exercises
     )
-    return RunResult(
-        kit_version=__version__,
-        course_title=grader.course.title,
-        seed=request.seed,
-        hidden=request.reference is not None,
-        environment=grader.environment,
-        sandbox=grader.sandbox,
-        exercises=exercises,
-        student=request.student,
-        error=error,
-    )
+    return replace(grader.document(request, exercises), error=error)
 
 
 @dataclass(frozen=True, slots=True)

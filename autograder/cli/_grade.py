@@ -11,8 +11,6 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
 
 from autograder.bulk import hand_ins, submissions
 from autograder.bulk.grades import GradesReader
@@ -22,7 +20,7 @@ from autograder.bulk.secret import load_secret
 from autograder.bulk.store import Store
 from autograder.bulk.table import class_csv
 from autograder.catalogue import Course
-from autograder.cli.common import current_course, require_machine, shared_options
+from autograder.cli.common import current_course, progress_bar, require_machine, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, CourseError, EnvironmentProblem, UsageError
 from autograder.gpu_targets import default_cache
 from autograder.handin import a_few
@@ -242,15 +240,7 @@ def _progress(total: int, plain: bool) -> Iterator[Callable[[Progress], None]]:
     if plain or not sys.stderr.isatty():
         yield _Lines(total)
         return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=make_console(sys.stderr), transient=True) as bar:
+    with progress_bar() as bar:
         task = bar.add_task("starting", total=total)
 
         def step(progress: Progress) -> None:

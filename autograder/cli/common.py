@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from autograder import doctor
 from autograder.catalogue import Course, find_root, load_course
 from autograder.errors import EXIT_FAULT, AutograderError, EnvironmentProblem
 from autograder.release.stubs import create_missing_stubs
+from autograder.reports.terminal import make_console
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -70,6 +72,19 @@ def require_machine(device: str) -> None:
     """
     if sentence := doctor.blocking(device):
         raise EnvironmentProblem(f"{sentence} `grade doctor` says more.")
+
+
+def progress_bar() -> Progress:
+    """A bar on stderr with what is at work, how many of how many are done, the time gone and the time left."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=make_console(sys.stderr), transient=True)
 
 
 def describe(error: Exception) -> str:

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from autograder import __version__
 from autograder.cli._collect import collect
 from autograder.cli._export import export
 from autograder.cli._feedback import feedback, report
 from autograder.cli._grade import grade, override
-from autograder.cli.common import current_course, run, shared_options
+from autograder.cli.common import current_course, progress_bar, run, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, UsageError
 from autograder.machine import choose_device
 from autograder.reports.terminal import make_console, print_run
@@ -135,15 +134,7 @@ def _run(check: SelfCheck, name: str, plain: bool) -> Proof:
     """One proof, with a bar on stderr where that is a terminal."""
     if plain or not sys.stderr.isatty():
         return check.run(name, lambda done, total: None)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=make_console(sys.stderr), transient=True) as progress:
+    with progress_bar() as progress:
         task = progress.add_task(name, total=None)
         return check.run(name, lambda done, total: progress.update(task, completed=done, total=total))
 

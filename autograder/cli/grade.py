@@ -10,13 +10,20 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from autograder import __version__
 from autograder.catalogue import Course, Exercise
 from autograder.cli._doctor import doctor
 from autograder.cli._submit import submit
-from autograder.cli.common import assignments, current_course, describe, require_machine, run, shared_options
+from autograder.cli.common import (
+    assignments,
+    current_course,
+    describe,
+    progress_bar,
+    require_machine,
+    run,
+    shared_options,
+)
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK
 from autograder.gpu_targets import default_cache
 from autograder.machine import choose_device, environment
@@ -216,15 +223,7 @@ def _progress(total: int, silent: bool) -> Iterator[Any]:
     if silent or not sys.stderr.isatty():
         yield None
         return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=make_console(sys.stderr), transient=True) as progress:
+    with progress_bar() as progress:
         task = progress.add_task("starting", total=total)
 
         def step(result: ExerciseResult) -> None:

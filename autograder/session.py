@@ -24,11 +24,12 @@ from autograder.lift import CompactModule
 from autograder.machine import environment, version_of
 from autograder.plan import Plan, Reference, plan_exercises
 from autograder.pool import Pool
-from autograder.protocol import CheckJob, CheckReply, Job, Limits
+from autograder.protocol import Job, Limits
 from autograder.result import Diagnosis, ExerciseResult, RunResult, Sandbox
 
 if TYPE_CHECKING:
-    from autograder.judge.verdict import Case, Verdict
+    from autograder.judge.inquiry import Findings
+    from autograder.judge.verdict import Case
 
 DEFAULT_SEED = 7
 
@@ -43,9 +44,6 @@ _REPEATABLE = frozenset({"pass", "fail", "compile-error"})
 
 # Cases that are held with their inputs and right values, some hundred kilobytes each.
 _CASES = 256
-
-# Outcomes of checks that a known mistake may explain by what the kernel gives on others.
-_EXPLAINED = frozenset({"fail", "compile-error"})
 
 Progress = Callable[[ExerciseResult], None]
 
@@ -309,58 +307,18 @@ class Grader:
             return findings
 
     def _judged(self, plan: Plan, job: Job, checks: Sequence[Check], request: Request) -> Findings:
-        """Run the checks and judge what comes back."""
-        cases = {check.id: self._case(plan.exercise, check, seed_of(plan.exercise, check, request)) for check in checks}
-        tiers = {check.id: check.tier for check in checks}
-        verdicts: dict[str, Verdict] = {}
-        replies: dict[str, CheckReply] = {}
+        """Run the checks and judge what comes back; after a failure, the rest and the probes, for the diagnosis."""
+        from autograder.judge.inquiry import Inquiry
 
-        def carry_on(reply: CheckReply, following: CheckJob | None) -> bool:
-            """Judge a reply; go on unless a tier with a failure in it has come to its end."""
-            verdicts[reply.id] = cases[reply.id].judge(reply)
-            replies[reply.id] = reply
-            outcome = verdicts[reply.id].outcome
-            if outcome == "timeout" or (outcome != "pass" and not request.thorough):
-                return False  # what never ends once would cost each of the checks that follow its whole limit
-            if following is None or tiers[following.id] == tiers[reply.id]:
-                return True
-            return all(verdict.outcome == "pass" for verdict in verdicts.values())
-
-        self._pool.run(replace(job, checks=tuple(cases[check.id].job for check in checks)), carry_on)
-        diagnosis = None
-        if request.diagnose and any(verdict.outcome in _EXPLAINED for verdict in verdicts.values()):
-            diagnosis = self._nearest(plan.exercise, job, cases, replies, request)
-        return Findings(verdicts, diagnosis)
-
-    def _nearest(
-        self,
-        exercise: Exercise,
-        job: Job,
-        cases: Mapping[str, Case],
-        replies: dict[str, CheckReply],
-        request: Request,
-    ) -> Diagnosis | None:
-        """The known mistake that explains the outputs, of the checks that were left out as well."""
-        from autograder.judge.diagnosis import load_mistakes, nearest
-
-        mistakes = load_mistakes(exercise.mistakes)
-        if not mistakes.models:
-            return None
-
-        def keep(reply: CheckReply, following: CheckJob | None) -> bool:
-            replies[reply.id] = reply
-            return reply.outcome != "timeout"
-
-        extra = [probe for probe in exercise.probes if self.device in probe.devices]
+        exercise = plan.exercise
+        ask_why = request.diagnose and exercise.mistakes.is_file()
+        probes = [probe for probe in exercise.probes if ask_why and self.device in probe.devices]
         cases = {
-            **cases,
-            **{probe.id: self._case(exercise, probe, seed_of(exercise, probe, request)) for probe in extra},
+            check.id: self._case(exercise, check, seed_of(exercise, check, request)) for check in (*checks, *probes)
         }
-        left = tuple(case.job for id, case in cases.items() if id not in replies)
-        if left and not any(reply.outcome == "timeout" for reply in replies.values()):
-            self._pool.run(replace(job, checks=left), keep)
-        probes = [cases[id].probe(reply) for id, reply in replies.items()]
-        return nearest(mistakes, [probe for probe in probes if probe is not None])
+        inquiry = Inquiry(exercise, checks, cases, request.thorough, ask_why)
+        self._pool.run(replace(job, checks=tuple(case.job for case in cases.values())), inquiry.carry_on)
+        return inquiry.findings(self.device)
 
     def _case(self, exercise: Exercise, check: Check, seed: int) -> Case:
         """A check with its inputs; those that the whole class needs are made once."""
@@ -384,9 +342,8 @@ class Grader:
             self._digests[exercise.id] = exercise.digest()
         cases = [[check.id, check.tier, dict(check.case), seed_of(exercise, check, request)] for check in checks]
         source = [job.module, sorted(job.substitutes.items())]
-        return key_of(
-            asdict(self.environment), __version__, self._digests[exercise.id], source, cases, request.thorough
-        )
+        how = [request.thorough, request.diagnose]
+        return key_of(asdict(self.environment), __version__, self._digests[exercise.id], source, cases, how)
 
 
 def blank_run(grader: Grader, request: Request, outcome: str, error: str) -> RunResult:
@@ -401,16 +358,9 @@ def blank_run(grader: Grader, request: Request, outcome: str, error: str) -> Run
     return replace(grader.document(request, exercises), error=error)
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """What came of an exercise's checks: verdicts by check, and the mistake that explains them."""
-
-    verdicts: Mapping[str, Verdict]
-    diagnosis: Diagnosis | None = None
-
-
 def _kept_findings(document: Mapping[str, Any] | None) -> Findings | None:
     """Findings as they were kept; None if they are not there or not whole."""
+    from autograder.judge.inquiry import Findings
     from autograder.judge.verdict import Verdict
 
     if document is None:

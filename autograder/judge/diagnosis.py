@@ -9,8 +9,9 @@ from __future__ import annotations
 import inspect
 import re
 import types
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -48,13 +49,15 @@ class Sign:
 class Mistakes:
     """What an exercise's mistakes.py says: models by name with their words for the student, and signs.
 
-    ``aliases`` maps to a mistake's name those of its other models, and mistakes that no case can tell from it.
+    ``aliases`` maps to a mistake's name those of its other models, and mistakes that no case can tell from it;
+    ``gpu_aliases`` those that no case can tell from it on a GPU.
     """
 
     models: Mapping[str, Model]
     texts: Mapping[str, str]
     signs: tuple[Sign, ...]
     aliases: Mapping[str, str]
+    gpu_aliases: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> frozenset[str]:
@@ -81,8 +84,9 @@ def load_mistakes(path: Path) -> Mistakes:
     """The models at ``path``; none if there is no such file.
 
     ``MISTAKES`` is a tuple of functions ``(case, inputs) -> outputs``: the name is the mistake's, the docstring the
-    student's text.  ``SIGNS`` is a tuple of (mistake, outcome, regular expression, text).  ``ALIASES`` maps a name
-    to the one that stands for it.
+    student's text; ``case`` holds the ``device`` as well, ``cpu`` or ``cuda``.  ``SIGNS`` is a tuple of (mistake,
+    outcome, regular expression, text).  ``ALIASES`` maps a name to the one that stands for it, ``GPU_ALIASES`` does so
+    on a GPU alone.
 
     Raises:
         CourseError: the file cannot be loaded, or a mistake has no text.
@@ -104,14 +108,18 @@ def load_mistakes(path: Path) -> Mistakes:
     silent = [name for name, text in texts.items() if not text] + [sign.mistake for sign in signs if not sign.text]
     if silent:
         raise CourseError(f"{path}: {silent[0]} has no words for the student.")
-    return Mistakes(models, texts, signs, module.__dict__.get("ALIASES", {}))
+    aliases, on_a_gpu = (module.__dict__.get(name, {}) for name in ("ALIASES", "GPU_ALIASES"))
+    return Mistakes(models, texts, signs, aliases, on_a_gpu)
 
 
-def nearest(mistakes: Mistakes, probes: Sequence[Probe]) -> Diagnosis | None:
+def nearest(mistakes: Mistakes, probes: Sequence[Probe], device: str = "cpu") -> Diagnosis | None:
     """The one mistake whose model gives what the kernel gave, on every probe; None if there is none, or several.
 
     A model may say nothing of a probe, by giving no output for it.  On those of which it speaks, the right values have
     to be much further away than it is: an output that is merely a little rough is nobody's mistake.
+
+    A GPU takes some numbers below the smallest normal one as 0 (PTX's ``.ftz``), depending on how a kernel is written:
+    there a model may explain an output with them or without.
     """
     probes = sorted((probe for probe in probes if _size(probe)[0] <= _LARGEST), key=_size)
     if not mistakes.models or not any(probe.ran for probe in probes):
@@ -121,8 +129,16 @@ def nearest(mistakes: Mistakes, probes: Sequence[Probe]) -> Diagnosis | None:
         doubled = {name: x.double() if x.is_floating_point() else x for name, x in probe.inputs.items()}
         from_right = distance(probe.observed, probe.right)
         for name, fit in fits.items():
-            if fit.own <= _GIVEN_UP and (model := _run(mistakes.models[name], probe.check.case, doubled)):
-                fit.add(distance(probe.observed, model), from_right)
+            if fit.own > _GIVEN_UP:
+                continue
+            case = {**probe.check.case, "device": device}
+            own = _own(probe, mistakes.models[name], case, doubled)
+            if own is not None and own > _NEAR and device == "cuda":
+                with _tiny_numbers_are_zero():
+                    flushed = _own(probe, mistakes.models[name], case, doubled)
+                own = own if flushed is None else min(own, flushed)
+            if own is not None:
+                fit.add(own, from_right)
     found = {name: fit.own if fit.compared else float("inf") for name, fit in fits.items()}
     best = min(found, key=lambda name: found[name])
     own = found[best]
@@ -181,6 +197,22 @@ def distance(got: Tensors, model: Tensors) -> float:
             size = y[both].square().mean().sqrt().clamp_min(1e-30)
             total += float((x[both] - y[both]).square().mean().sqrt() / size)
     return total
+
+
+def _own(probe: Probe, model: Model, case: Mapping[str, Any], inputs: Tensors) -> float | None:
+    """How far the output is from a model's; None if the model says nothing."""
+    outputs = _run(model, case, inputs)
+    return distance(probe.observed, outputs) if outputs else None
+
+
+@contextmanager
+def _tiny_numbers_are_zero() -> Iterator[None]:
+    """This thread's arithmetic rounds subnormal numbers to 0, where the processor can."""
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
 
 
 def _run(model: Model, case: Mapping[str, Any], inputs: Tensors) -> Tensors:

@@ -32,7 +32,9 @@ def environment(device: str, folder: Path) -> dict[str, str]:
     )
     if device == "cpu":
         environment["TRITON_INTERPRET"] = "1"
-    if device != "cuda":
+    if device == "cuda":
+        environment["TRITON_DISABLE_LINE_INFO"] = "1"  # nobody debugs the machine code, and it takes time to make
+    else:
         environment["CUDA_VISIBLE_DEVICES"] = ""
     return environment
 

@@ -156,7 +156,7 @@ class SelfCheck:
             own = next(item for item in result.exercises if item.id == variant.exercise.id)
             if own.passed:
                 proof.findings.append(Finding(variant.label, "passes every check of its exercise"))
-            elif (said := _misnamed(variant, own)) is not None:
+            elif (said := _misnamed(variant, own, self._grader.device)) is not None:
                 proof.findings.append(Finding(variant.label, said))
             for other in result.exercises:
                 if other.id != own.id and other.counts and not other.passed:
@@ -265,15 +265,20 @@ class SelfCheck:
             yield folder
 
 
-def _misnamed(variant: Variant, result: ExerciseResult) -> str | None:
-    """What is wrong with the diagnosis of a wrong kernel; None if it names the mistake, or knows no model of it."""
+def _misnamed(variant: Variant, result: ExerciseResult, device: str) -> str | None:
+    """What is wrong with the diagnosis of a wrong kernel; None if it names the mistake, or cannot know it.
+
+    It knows the mistakes that there is a model or a sign of, and nothing of a kernel that ran out of time.
+    """
     from autograder.judge.diagnosis import load_mistakes
 
     known = load_mistakes(variant.exercise.mistakes)
     name = variant.name.removesuffix("__again")
     name = known.aliases.get(name, name)
+    if device == "cuda":
+        name = known.gpu_aliases.get(name, name)
     said = result.diagnosis[0].mistake if result.diagnosis else None
-    if said == name or (said is None and name not in known.names):
+    if said == name or (said is None and (name not in known.names or result.outcome == "timeout")):
         return None
     return f"is called {said}" if said is not None else "is not named"
 

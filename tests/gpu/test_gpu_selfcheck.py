@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from autograder.session import Grader, Request
 pytestmark = pytest.mark.gpu
 
 ROOT = Path(__file__).parents[2]
+JOBS = max(2, os.cpu_count() or 1)
 
 
 @pytest.fixture(scope="module")
@@ -29,13 +31,13 @@ def grader(course: Course) -> Iterator[Grader]:
     gpu = find_gpu()
     if gpu is None:
         pytest.skip("no CUDA GPU on this machine")
-    with Grader(course, "cuda", gpu.name, jobs=8, targets="off") as grader:
+    with Grader(course, "cuda", gpu.name, jobs=JOBS, targets="off") as grader:
         yield grader
 
 
 @pytest.mark.parametrize("name", ["solutions", "streaming", "mistakes", "unusual"])
 def test_proof_holds_on_the_gpu(course: Course, grader: Grader, name: str) -> None:
-    proof = SelfCheck(course, grader, jobs=8).run(name, lambda done, total: None)
+    proof = SelfCheck(course, grader, jobs=JOBS).run(name, lambda done, total: None)
     assert [f"{item.subject}: {item.message}" for item in proof.findings] == []
     assert proof.checked > 0
 

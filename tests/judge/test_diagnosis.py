@@ -177,3 +177,36 @@ def test_distance_counts_kinds_and_sizes() -> None:
     assert distance(of([nan]), of([nan])) == 0.0
     assert distance({}, of([1.0])) == inf
     assert distance({"y": torch.empty(0)}, {"y": torch.empty(0)}) == 0.0
+
+
+ON_A_GPU = '''
+def underflows(case, inputs):
+    """It divides by something too small."""
+    return {"y": (inputs["x"].float() * 1e-30).double() * 1e30}
+
+def reads_behind(case, inputs):
+    """It reads what lies behind the end."""
+    return {"y": inputs["x"].clone().fill_(float("nan") if case["device"] == "cuda" else float("inf"))}
+
+MISTAKES = (underflows, reads_behind)
+GPU_ALIASES = {"reads_before": "reads_behind"}
+'''
+
+
+def test_a_gpu_may_round_tiny_numbers_to_zero_and_a_model_knows_the_device(tmp_path: Path) -> None:
+    (tmp_path / "mistakes.py").write_text(ON_A_GPU)
+    load_mistakes.cache_clear()
+    mistakes = load_mistakes(tmp_path / "mistakes.py")
+    x = torch.tensor([4e-9, 3e-9, 2e-9])  # subnormal in float32 when multiplied by 1e-30
+    for tiny, device, found in (
+        (torch.zeros(3), "cuda", "underflows"),
+        (torch.zeros(3), "cpu", None),
+        (x.clone(), "cuda", "underflows"),
+        (torch.full((3,), torch.nan), "cuda", "reads_behind"),
+        (torch.full((3,), torch.nan), "cpu", None),
+        (torch.full((3,), torch.inf), "cpu", "reads_behind"),
+    ):
+        named = nearest(mistakes, [probe(tiny, x)], device)
+        assert (named and named.mistake) == found
+    assert (torch.tensor(3e-9) * 1e-30).item() != 0.0  # the thread is as it was
+    assert mistakes.gpu_aliases == {"reads_before": "reads_behind"}

@@ -8,13 +8,14 @@ import sys
 import zipfile
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 from autograder.errors import CourseError
 from autograder.release.notebooks import notebook_text
 from tests.synthetic_class import write_all
+
+nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
+NotebookClient = pytest.importorskip("nbclient", reason="nbclient is not installed").NotebookClient
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = ROOT / "course" / "notebooks"

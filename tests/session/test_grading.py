@@ -10,6 +10,8 @@ import pytest
 
 from autograder.catalogue import Course
 from autograder.plan import Reference
+from autograder.pool import CarryOn
+from autograder.protocol import CheckJob, CheckReply, Job
 from autograder.release.stubs import generate_stubs
 from autograder.result import ExerciseResult, RunResult
 from autograder.session import Grader, Request
@@ -137,6 +139,40 @@ def test_later_tiers_are_left_out_after_a_failure(run: Callable[..., RunResult])
     assert checks["rising_maximum"].outcome == "fail"
     assert checks["scores_move_far"].outcome == "skipped"
     assert "since an earlier check failed" in checks["scores_move_far"].message
+
+
+def test_what_a_failure_is_explained_by_is_the_same_job_and_no_verdict(
+    course: Course, cpu_grader: Grader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exercise = course.exercise("flash_attention")
+    path = tmp_path / FLASH
+    path.parent.mkdir()
+    path.write_text(solution(FLASH).replace("acc / l_safe[:, None]", "acc"))
+    jobs, replies = [], []
+    plain = cpu_grader._pool.run
+
+    def run(job: Job, carry_on: CarryOn) -> None:
+        if "flash_attention_kernel" not in job.functions:  # the piece that it calls
+            return plain(job, carry_on)
+        jobs.append([check.id for check in job.checks])
+
+        def listen(reply: CheckReply, following: CheckJob | None) -> bool:
+            replies.append(reply.id)
+            return carry_on(reply, following)
+
+        return plain(job, listen)
+
+    monkeypatch.setattr(cpu_grader._pool, "run", run)
+    asked = cpu_grader.grade(Request(tmp_path, (exercise,), 23)).exercises[-1]
+    able = [check.id for check in exercise.checks if "cpu" in check.devices]
+    assert jobs == [[*able, *(probe.id for probe in exercise.probes)]]
+    assert replies == jobs[0]
+    assert [item.mistake for item in asked.diagnosis] == ["division_forgotten"]
+    replies.clear()
+    plainly = cpu_grader.grade(Request(tmp_path, (exercise,), 24, diagnose=False)).exercises[-1]
+    assert jobs[1:] == [able]
+    assert replies == ["one_chunk", "two_chunks"]
+    assert [check.outcome for check in asked.checks] == [check.outcome for check in plainly.checks]
 
 
 def test_a_crash_costs_only_its_own_exercise(run: Callable[..., RunResult], monkeypatch: pytest.MonkeyPatch) -> None:

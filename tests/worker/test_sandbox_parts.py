@@ -176,6 +176,22 @@ def test_an_environment_in_the_courses_folder_opens_only_itself(
     assert mine == {str(tmp_path / "bin"), str(tmp_path / "lib")}
 
 
+def test_a_compiler_with_a_place_of_its_own_can_be_run_where_kernels_are_compiled(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    compiler, elsewhere = tmp_path / "tools" / "bin" / "gcc", tmp_path / "gcc-14"
+    for folder in (compiler.parent, *(elsewhere / part for part in ("bin", "libexec", "notes"))):
+        folder.mkdir(parents=True)
+    (elsewhere / "bin" / "gcc").write_text("")
+    (elsewhere / "bin" / "gcc").chmod(0o755)
+    compiler.symlink_to(elsewhere / "bin" / "gcc")
+    monkeypatch.setenv("PATH", str(compiler.parent))
+    monkeypatch.delenv("CC", raising=False)
+    mine = {path for path in _places.readable("cuda") if path.startswith(str(tmp_path))}
+    assert mine == {str(compiler.parent), str(elsewhere / "bin"), str(elsewhere / "libexec")}
+    assert not {path for path in _places.readable("cpu") if path.startswith(str(tmp_path))}
+
+
 def test_relative_and_empty_entries_of_a_library_path_open_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     before = _places.readable("cuda")
     monkeypatch.setenv("LD_LIBRARY_PATH", ":.:lib:/")

@@ -9,6 +9,7 @@ already are on the list.
 from __future__ import annotations
 
 import os
+import shutil
 import site
 import sys
 from collections.abc import Iterator
@@ -16,8 +17,8 @@ from pathlib import Path
 
 _ROOTS = ("/", "/usr", "/usr/local")
 _PARTS = ("bin", "sbin", "lib", "lib32", "lib64", "libexec", "include", "share")
-# Of a Python installation that brings compilers and CUDA with it, as conda's do.
-_PYTHON_PARTS = (*_PARTS, "nvvm", "targets", "*-linux-gnu")
+# Of an installation that brings compilers and CUDA with it, as conda's do.
+_INSTALLED_PARTS = (*_PARTS, "nvvm", "targets", "*-linux-gnu")
 _SYSTEM = (
     "/proc",
     "/sys/devices/system",
@@ -45,11 +46,12 @@ _SITE = ("site-packages", "dist-packages")
 def readable(device: str) -> tuple[str, ...]:
     """What may be read, as absolute paths that exist."""
     patterns = [os.path.join(root, part) for root in _ROOTS for part in _PARTS]
-    patterns += [os.path.join(root, part) for root in _prefixes() for part in _PYTHON_PARTS]
+    patterns += [os.path.join(root, part) for root in _prefixes() for part in _INSTALLED_PARTS]
     patterns += _SYSTEM
     if device == "cuda":
         patterns += _CUDA
         patterns += [os.environ.get("CUDA_HOME", ""), *os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)]
+        patterns += _compiler()
     found = [*_site_folders(), *(path for pattern in patterns for path in _existing(pattern))]
     return tuple(dict.fromkeys([*found, *_loaded(found)]))
 
@@ -65,6 +67,16 @@ def module_files() -> tuple[str, ...]:
 
 def _prefixes() -> set[str]:
     return {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
+
+
+def _compiler() -> Iterator[str]:
+    """Patterns for the C compiler with which Triton builds its launchers, where it has a place of its own."""
+    for name in filter(None, (os.environ.get("CC"), "gcc", "clang")):
+        if found := shutil.which(name):
+            for prefix in {Path(path).parent.parent for path in (found, os.path.realpath(found))}:
+                if prefix.parent == Path("/opt"):  # a place for programs, each with a folder laid out as it likes
+                    yield str(prefix)
+                yield from (str(prefix / part) for part in _INSTALLED_PARTS)
 
 
 def _site_folders() -> Iterator[str]:

@@ -1,6 +1,7 @@
 """What wrong kernels of Part B store: a torch model of each known mistake, with what to tell the student about it."""
 
 import functools
+import inspect
 import math
 from types import SimpleNamespace
 
@@ -21,6 +22,11 @@ def _exp(x):
 
 def _half(x):
     return x.half().double()
+
+
+def _tf32(x):
+    """As tensor cores read a float32 operand of a product in TF32: the lowest 13 bits are left out."""
+    return (x.float().contiguous().view(torch.int32) & ~0x1FFF).view(torch.float32).double()
 
 
 def _rows(x, index, other=0.0):
@@ -293,6 +299,23 @@ def weights_in_half(case, inputs):
     Look at the dtypes of the operands of the second tl.dot.
     """
     return _kernel(case, inputs, acc=lambda t: t.acc * t.alpha + _half(t.p) @ _half(t.v))
+
+
+def tf32(case, inputs, scores="scores", acc=True):
+    """tl.dot is left at its default, which rounds float32 to TF32 on newer GPUs: about three digits are left.
+
+    Look at the arguments of both tl.dot calls.
+    """
+    steps = {"acc": lambda t: t.acc * t.alpha + _tf32(t.p) @ _tf32(t.v)} if acc else {}
+    if scores:
+        steps["scores"] = _TF32_SCORES[scores]
+    return _kernel(case, inputs, **steps)
+
+
+_TF32_SCORES = {
+    "scores": lambda t: _tf32(t.q) @ _tf32(t.k).T * t.scale,
+    "scaled_queries": lambda t: _tf32(_f32(t.q * t.scale)) @ _tf32(t.k).T,
+}
 
 
 # The end
@@ -659,7 +682,7 @@ def value_from_key_pointer(case, inputs):
 def value_without_other(case, inputs):
     """Ghost rows of v are undefined, and 0 times something undefined is not 0: the output becomes NaN.
 
-    Look at the load of v: what is read where the mask is off?
+    Look at the load of v: which rows does its mask let through, and what is read where the mask is off?
     """
     return _kernel(case, inputs, other=NAN)
 
@@ -772,6 +795,9 @@ _WITH_L_OF_ZERO = (no_max_subtraction, maximum_from_zero, maximum_before_mask, g
 _VARIANTS = (
     *((model, _variant(model, "lse_unguarded", _lse_unguarded)) for model in _WITH_L_OF_ZERO),
     *((scores_clamped, _variant(scores_clamped, f"at_{limit}", float(limit))) for limit in (50, 60, 88)),
+    *((tf32, _variant(tf32, f"in_{scores}", scores, False)) for scores in _TF32_SCORES),
+    (tf32, _variant(tf32, "in_acc", "")),
+    (tf32, _variant(tf32, "in_scaled_queries_and_acc", "scaled_queries")),
     (diagonal_skipped, _variant(diagonal_skipped, "rounded", True)),
     (causal_bound_by_key_tile, _variant(causal_bound_by_key_tile, "from_row", True)),
     (chunk_stuck, _variant(chunk_stuck, "mask_moves", True)),
@@ -799,6 +825,7 @@ MISTAKES = (
     exp2_without_log2e,
     accumulator_in_half,
     weights_in_half,
+    tf32,
     division_forgotten,
     divided_in_the_loop,
     divided_by_the_maximum,
@@ -857,7 +884,19 @@ ALIASES = {
     **{variant.__name__: model.__name__ for model, variant in _VARIANTS},
 }
 
+# What lies behind the end of v is as undefined as a masked lane.
+GPU_ALIASES = {"key_loads_without_mask": "value_without_other"}
+
+_OUTSIDE = "(?:stores outside|wrote past the end of)"
+
+# Where programs store to one place, it is a GPU's secret which of them wins: what is left empty tells more.
 SIGNS = (
+    (
+        "stored_in_the_first_tile",
+        "fail",
+        r"^Rows 32-69 of o were never written",
+        inspect.getdoc(stored_in_the_first_tile),
+    ),
     (
         "query_load_without_mask",
         "fail",
@@ -875,28 +914,28 @@ SIGNS = (
     (
         "stored_by_key_length",
         "fail",
-        r"stores outside o, which has shape \(5, 64\)",  # the first check with more keys than queries
+        rf"{_OUTSIDE} o, which has shape \(5, 64\)",  # the first check with more keys than queries
         "The stores are masked by the number of keys instead of queries.\n\n"
         "The two lengths may differ. Look at the masks of the stores.",
     ),
     (
         "store_without_mask",
         "fail",
-        r"stores outside o, which has shape \((?!5, 64)",
+        rf"{_OUTSIDE} o, which has shape \((?!5, 64)",
         "The last query tile stores rows behind the end of o.\n\n"
         "Look at the mask of the store: which rows of the tile does the sequence have?",
     ),
     (
         "lse_by_head",
         "fail",
-        r"stores outside lse, which has shape \(32,\)",  # a tile without ghost rows
+        rf"{_OUTSIDE} lse, which has shape \(32,\)",  # a tile without ghost rows
         "lse is stored with steps of the head size from row to row; it has one number a row.\n\n"
         "Look at the offsets in the store of lse.",
     ),
     (
         "lse_store_without_mask",
         "fail",
-        r"stores outside lse, which has shape \((?!32,)",
+        rf"{_OUTSIDE} lse, which has shape \((?!32,)",
         "The last query tile stores numbers behind the end of lse.\n\n"
         "Look at the mask of the store of lse: which rows of the tile does the sequence have?",
     ),
@@ -952,7 +991,6 @@ SIGNS = (
         "tf32",
         "fail",
         r"tl\.dot rounds its float32 tiles to TF32",
-        "tl.dot is left at its default, which rounds float32 to TF32 on newer GPUs: about three digits are left.\n\n"
-        "Look at the arguments of both tl.dot calls.",
+        inspect.getdoc(tf32),
     ),
 )

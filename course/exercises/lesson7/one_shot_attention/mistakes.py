@@ -1,6 +1,7 @@
 """What wrong kernels of Part A store: a torch model of each known mistake, with what to tell the student about it."""
 
 import functools
+import inspect
 import math
 from types import SimpleNamespace
 
@@ -21,6 +22,11 @@ def _f32(x):
 
 def _exp(x):
     return _f32(torch.exp(x))
+
+
+def _tf32(x):
+    """As tensor cores read a float32 operand of a product in TF32: the lowest 13 bits are left out."""
+    return (x.float().contiguous().view(torch.int32) & ~0x1FFF).view(torch.float32).double()
 
 
 def _rows(x, index, other=0.0):
@@ -316,7 +322,7 @@ def value_from_key_pointer(case, inputs):
 def value_without_other(case, inputs):
     """Ghost rows of v are undefined, and 0 times something undefined is not 0: the output becomes NaN.
 
-    Look at the load of v: what is read where the mask is off?
+    Look at the load of v: which rows does its mask let through, and what is read where the mask is off?
     """
     return _kernel(case, inputs, other=NAN)
 
@@ -334,6 +340,27 @@ def weights_in_half(case, inputs, way=_SCAFFOLD):
         return half(t.p / t.l) @ half(t.v) if way[1] else half(t.p) @ half(t.v) / t.l
 
     return _kernel(case, inputs, product=product)
+
+
+def tf32(case, inputs, way=_SCAFFOLD, scores="scores", product=True):
+    """tl.dot is left at its default, which rounds float32 to TF32 on newer GPUs: about three digits are left.
+
+    Look at the arguments of both tl.dot calls.
+    """
+
+    def rounded_product(t):
+        return _tf32(_f32(t.p / t.l)) @ _tf32(t.v) if way[1] else _tf32(t.p) @ _tf32(t.v) / t.l
+
+    steps = {"product": rounded_product} if product else {}
+    if scores:
+        steps["scores"] = _TF32_SCORES[scores]
+    return _kernel(case, inputs, way, **steps)
+
+
+_TF32_SCORES = {
+    "scores": lambda t: _tf32(t.q) @ _tf32(t.k).T * t.case["scale"],
+    "scaled_queries": lambda t: _tf32(_f32(t.q * t.case["scale"])) @ _tf32(t.k).T,
+}
 
 
 def wrong_tile_height(case, inputs):
@@ -409,6 +436,12 @@ _WRITTEN_IN_WAYS = (
 _VARIANTS = (
     *((model, _variant(model, name, way)) for model in _WRITTEN_IN_WAYS for name, way in _WAYS.items()),
     *((scores_clamped, _variant(scores_clamped, f"at_{limit}", float(limit))) for limit in (50, 60, 88)),
+    *((tf32, _variant(tf32, f"in_{scores}", _SCAFFOLD, scores, False)) for scores in _TF32_SCORES),
+    *(
+        (tf32, _variant(tf32, f"in_{scores or 'no_scores'}_{name}", way, scores))
+        for name, way in {"divided_last": _SCAFFOLD, "divided_first": _WAYS["divided_first"]}.items()
+        for scores in (*_TF32_SCORES, "")
+    ),
 )
 
 MISTAKES = (
@@ -440,6 +473,7 @@ MISTAKES = (
     value_from_key_pointer,
     value_without_other,
     weights_in_half,
+    tf32,
     wrong_tile_height,
     program_is_a_row,
     stored_in_the_first_tile,
@@ -454,7 +488,18 @@ ALIASES = {
     **{variant.__name__: model.__name__ for model, variant in _VARIANTS},
 }
 
+# What lies behind the end of v is as undefined as a masked lane.
+GPU_ALIASES = {"key_loads_without_mask": "value_without_other"}
+
+# Where lanes or programs store to one place, it is a GPU's secret which of them wins: what is left empty tells more.
 SIGNS = (
+    (
+        "stored_in_the_first_tile",
+        "fail",
+        r"^Rows 32-99 of o were never written",
+        inspect.getdoc(stored_in_the_first_tile),
+    ),
+    ("stored_by_length", "fail", r"^228 of 640 elements of o were never written", inspect.getdoc(stored_by_length)),
     (
         "query_load_without_mask",
         "fail",
@@ -472,7 +517,7 @@ SIGNS = (
     (
         "store_without_mask",
         "fail",
-        r"stores outside o\b",
+        r"(?:stores outside|wrote past the end of) o\b",
         "The last tile stores rows behind the end of o.\n\n"
         "Look at the mask of the store: which rows of the tile does the sequence have?",
     ),
@@ -500,7 +545,6 @@ SIGNS = (
         "tf32",
         "fail",
         r"tl\.dot rounds its float32 tiles to TF32",
-        "tl.dot is left at its default, which rounds float32 to TF32 on newer GPUs: about three digits are left.\n\n"
-        "Look at the arguments of both tl.dot calls.",
+        inspect.getdoc(tf32),
     ),
 )

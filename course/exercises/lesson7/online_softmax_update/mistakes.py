@@ -37,6 +37,11 @@ class _Chunk:
         return self.m_new if m is None else m, l, acc
 
 
+def _tf32(x):
+    """As tensor cores read a float32 operand of a product in TF32: the lowest 13 bits are left out."""
+    return (x.contiguous().view(torch.int32) & ~0x1FFF).view(torch.float32)
+
+
 def _finite(m):
     return torch.where(m == -_INF, 0.0, m)
 
@@ -365,6 +370,14 @@ def weights_in_half(case, inputs):
     return _stream(case, inputs, update)
 
 
+def tf32(case, inputs):
+    """The product of p and v is rounded to TF32 on GPUs from sm_80 on, which leaves about three digits.
+
+    The docstring asks for true float32. See the arguments of tl.dot that set the precision.
+    """
+    return _stream(case, inputs, lambda c: c.state(acc=c.acc * c.alpha[..., None] + _tf32(c.p) @ _tf32(c.v)))
+
+
 _VARIANTS = tuple(_from_zero(model) for model in (alpha_on_the_new_part, alpha_along_columns))
 
 MISTAKES = (
@@ -397,6 +410,7 @@ MISTAKES = (
     guard_by_chunk,
     hidden_scores_finite,
     weights_in_half,
+    tf32,
     *_VARIANTS,
 )
 
@@ -436,7 +450,6 @@ SIGNS = (
         "tf32",
         "fail",
         r"tl\.dot rounds its float32 tiles to TF32",
-        "The product of p and v is rounded to TF32 on GPUs from sm_80 on, which leaves about three digits.\n\n"
-        "The docstring asks for true float32. See the arguments of tl.dot that set the precision.",
+        inspect.getdoc(tf32),
     ),
 )

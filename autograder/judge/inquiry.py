@@ -1,0 +1,76 @@
+"""One exercise of one hand-in: which checks are still worth running, what came of them, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from autograder.catalogue import Check, Exercise
+from autograder.judge.diagnosis import load_mistakes, nearest
+from autograder.judge.verdict import Case, Verdict
+from autograder.protocol import CheckJob, CheckReply
+from autograder.result import Diagnosis
+
+# Failures that a model of a mistake may explain: there are outputs, or the compiler's word.
+_EXPLAINED = frozenset({"fail", "compile-error"})
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What came of an exercise's checks: verdicts by check id, and the mistake that explains them."""
+
+    verdicts: Mapping[str, Verdict]
+    diagnosis: Diagnosis | None = None
+
+
+class Inquiry:
+    """Judges replies until a tier with a failure in it has come to its end, and then asks only why.
+
+    ``cases`` holds the checks' cases and, if ``ask_why``, those of the probes behind them: all are one job, as a second
+    one would import, open the GPU and compile once more.  ``thorough`` finishes a tier after a failure in it.
+    """
+
+    def __init__(
+        self, exercise: Exercise, checks: Sequence[Check], cases: Mapping[str, Case], thorough: bool, ask_why: bool
+    ) -> None:
+        self._exercise = exercise
+        self._tiers = {check.id: check.tier for check in checks}
+        self._cases = cases
+        self._thorough = thorough
+        self._ask_why = ask_why
+        self._verdicts: dict[str, Verdict] = {}
+        self._replies: dict[str, CheckReply] = {}
+        self._decided = False
+
+    def carry_on(self, reply: CheckReply, following: CheckJob | None) -> bool:
+        """Take a reply in; whether what follows is to be run."""
+        self._replies[reply.id] = reply
+        if self._decided:
+            return reply.outcome != "timeout"
+        verdict = self._cases[reply.id].judge(reply)
+        self._verdicts[reply.id] = verdict
+        self._decided = self._is_decided(verdict, reply, following)
+        if not self._decided:
+            return True
+        # What never ends once would cost each of the checks that follow its whole limit.
+        return self._explainable and verdict.outcome != "timeout"
+
+    def findings(self, device: str) -> Findings:
+        """The verdicts, of the checks that were reached, and the known mistake behind a failure."""
+        if not self._explainable:
+            return Findings(self._verdicts)
+        probes = [self._cases[id].probe(reply) for id, reply in self._replies.items()]
+        mistakes = load_mistakes(self._exercise.mistakes)
+        return Findings(self._verdicts, nearest(mistakes, [probe for probe in probes if probe is not None], device))
+
+    def _is_decided(self, verdict: Verdict, reply: CheckReply, following: CheckJob | None) -> bool:
+        if verdict.outcome == "timeout" or (verdict.outcome != "pass" and not self._thorough):
+            return True
+        if following is None or following.id not in self._tiers:
+            return True
+        same_tier = self._tiers[following.id] == self._tiers[reply.id]
+        return not same_tier and any(verdict.outcome != "pass" for verdict in self._verdicts.values())
+
+    @property
+    def _explainable(self) -> bool:
+        return self._ask_why and any(verdict.outcome in _EXPLAINED for verdict in self._verdicts.values())

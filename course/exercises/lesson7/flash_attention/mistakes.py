@@ -947,6 +947,13 @@ SIGNS = (
         "The point of Part B is that no tile grows with the sequence. How many keys is a chunk to hold?",
     ),
     (
+        "all_keys_in_one_tile",
+        "compile-error",
+        r"bytes of shared memory a block, and this GPU has",
+        "A tile is too large for this GPU: it seems to grow with the number of keys.\n\n"
+        "The point of Part B is that no tile grows with the sequence. How many keys is a chunk to hold?",
+    ),
+    (
         "three_passes",
         "fail",
         r"elements of [kv] are loaded in all",

@@ -1,7 +1,7 @@
 """Would the kernels compile for the course's GPUs, without having one?  The trusted side of it.
 
 A child of a fork server that holds nothing but the triton wheel lowers the vetted kernels (`worker.lowering`), within
-limits on CPU time, wall time and memory.  What it found is kept by lifted source, launch and versions, so that the
+limits on CPU time, wall time and memory.  What it found is kept by lifted source, exercise and versions, so that the
 same source is never lowered twice on a machine.
 """
 
@@ -35,6 +35,10 @@ SHARED_LIMITS: Mapping[str, int] = {
 KNOWN_AS = {"sm_75": "T4", "sm_80": "A100", "sm_90": "H100", "sm_100": "B200"}
 
 
+# What an exercise's kernels are launched with: ``{"case": {...}, "inputs": {name: [dtype, shape]}}`` for each launch.
+Launches = Sequence[Mapping[str, Any]]
+
+
 @dataclass(frozen=True, slots=True)
 class TargetVerdict:
     """All targets of one exercise; ``outcome`` is that of the first that fails, or ``pass``."""
@@ -59,26 +63,30 @@ class TargetChecker:
         self._kept = kept
         self._triton = triton_version
 
+    def knows(self, job: Job, exercise: str) -> bool:
+        """Whether nothing has to be lowered to `check` this."""
+        return _from_document(self._kept.get(self._key(job, exercise, False))) is not None
+
     def check(
-        self, job: Job, cases: Sequence[Mapping[str, Any]], true_float32: bool, full: bool = False
+        self, job: Job, exercise: str, launches: Callable[[], Launches], true_float32: bool, full: bool = False
     ) -> TargetVerdict:
-        """Lower ``job``'s kernels for the launches of ``cases`` (``{"case", "inputs": {name: [dtype, shape]}}``).
+        """Lower ``job``'s kernels for the ``launches`` of an exercise; ``exercise`` is a hash of all that it is.
 
         ``full`` goes down to machine code on every target and reports registers and spills.
 
         Raises:
             WorkerError: the fork server is gone.
         """
-        key = self._key(job, cases, true_float32, full)
+        key = self._key(job, exercise, full)
         with self._kept.alone(key):
             if (found := _from_document(self._kept.get(key))) is not None:
                 return found
-            verdict = self._lower(job, cases, true_float32, full)
+            verdict = self._lower(job, launches(), true_float32, full)
             if all(item.outcome in ("pass", "fail", "compile-error") for item in verdict.targets):
                 self._kept.put(key, asdict(verdict))
             return verdict
 
-    def _lower(self, job: Job, cases: Sequence[Mapping[str, Any]], true_float32: bool, full: bool) -> TargetVerdict:
+    def _lower(self, job: Job, cases: Launches, true_float32: bool, full: bool) -> TargetVerdict:
         replies: dict[str, CheckReply] = {}
 
         def carry_on(reply: CheckReply, following: CheckJob | None) -> bool:
@@ -109,12 +117,10 @@ class TargetChecker:
             [_judge(replies.get(target, replace(last, id=target)), true_float32) for target in self._targets]
         )
 
-    def _key(self, job: Job, cases: Sequence[Mapping[str, Any]], true_float32: bool, full: bool) -> str:
+    def _key(self, job: Job, exercise: str, full: bool) -> str:
         """A hash of all that the verdict depends on."""
-        launch = Path(job.launch).read_text(encoding="utf-8")
-        substitutes = sorted(job.substitutes.items())
         versions = [__version__, self._triton, self._targets]
-        return key_of(versions, launch, job.module, substitutes, list(cases), true_float32, full)
+        return key_of(versions, exercise, job.module, sorted(job.substitutes.items()), full)
 
 
 def default_cache() -> Path:

@@ -6,6 +6,7 @@ that the two imports overlap.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -46,6 +47,7 @@ _REPEATABLE = frozenset({"pass", "fail", "compile-error"})
 _CASES = 256
 
 Progress = Callable[[ExerciseResult], None]
+Lowerings = Mapping[str, "Future[TargetVerdict | None]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +137,12 @@ class Grader:
             WorkerError: the worker is gone.
         """
         plans, notes = plan_exercises(self.course, request.handin, request.exercises, request.reference)
+        self._prepare_targets(plans, request)
         from autograder.judge import verdict  # noqa: F401 - while the worker imports torch, so does the judge
 
         self._pool.wait_ready()
-        results = self._run_plans(plans, request, progress)
+        with self._lowered_ahead(plans, request) as lowerings:
+            results = self._run_plans(plans, request, progress, lowerings)
         wanted = {exercise.id for exercise in request.exercises}
         exercises = tuple(results[plan.exercise.id] for plan in plans if plan.exercise.id in wanted)
         return replace(self.document(request, exercises), notes=notes)
@@ -166,10 +170,8 @@ class Grader:
         plans, _ = plan_exercises(self.course, request.handin, request.exercises, request.reference)
         for plan in plans:
             if plan.outcome is None:
-                launches = self._launches(plan.exercise)
                 module = plan.module(())
-                job = self._job(plan, module, (), request)
-                verdict = self._checker.check(job, launches, plan.exercise.true_float32, full=True)
+                verdict = self._lowered(plan, self._job(plan, module, (), request), full=True)
                 yield plan.exercise, replace(verdict, line=module.student_line(verdict.line))
 
     def _job(self, plan: Plan, module: CompactModule, failed: Sequence[str], request: Request) -> Job:
@@ -187,7 +189,7 @@ class Grader:
         )
 
     def _run_plans(
-        self, plans: Sequence[Plan], request: Request, progress: Progress | None
+        self, plans: Sequence[Plan], request: Request, progress: Progress | None, lowerings: Lowerings
     ) -> Mapping[str, ExerciseResult]:
         """Run all plans, several at once, each after those that it builds on."""
         results: dict[str, ExerciseResult] = {}
@@ -201,7 +203,7 @@ class Grader:
                 for plan in ready:
                     waiting.remove(plan)
                     needs = {need: need in results and results[need].passed for need in plan.builds_on}
-                    running[executor.submit(self._run_plan, plan, needs, request)] = plan
+                    running[executor.submit(self._run_plan, plan, needs, request, lowerings)] = plan
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
                     result = future.result()
@@ -210,22 +212,22 @@ class Grader:
                         progress(result)
         return results
 
-    def _run_plan(self, plan: Plan, needs: Mapping[str, bool], request: Request) -> ExerciseResult:
+    def _run_plan(
+        self, plan: Plan, needs: Mapping[str, bool], request: Request, lowerings: Lowerings
+    ) -> ExerciseResult:
         start = time.perf_counter()
         failed = [need for need, passed in needs.items() if not passed]
-        runnable = [check for check in plan.checks if self.device in check.devices]
+        runnable = self._runnable(plan)
         if plan.outcome is not None:
             return scoring.not_run(plan, plan.outcome, plan.message)
-        if not runnable or self.device not in plan.exercise.devices:
+        if not runnable:
             device = "a CUDA GPU" if self.device == "cpu" else "the CPU"
             return scoring.not_run(plan, "skipped", f"Runs only on {device}.", counts=False)
         if failed and request.reference is None:
             return scoring.not_run(plan, "skipped", f"Calls {' and '.join(failed)}, which has to pass first.")
         module = plan.module(failed)
         job = self._job(plan, module, failed, request)
-        with ThreadPoolExecutor(1) as beside:  # the compiler works beside the checks, not after them
-            lowering = beside.submit(self._target_verdict, plan, job, request) if self._targets == "always" else None
-            findings = self._verdicts(plan, job, runnable, request)
+        findings = self._verdicts(plan, job, runnable, request)
         message = ""
         if failed:
             message = f"Graded with the reference in place of {' and '.join(failed)}, which did not pass."
@@ -237,8 +239,8 @@ class Grader:
                 verdict = replace(verdict, line=module.student_line(verdict.line))
             seed = seed_of(plan.exercise, check, request)
             checks.append(scoring.check_result(plan, check, verdict, self.device, repro, seed))
-        if lowering is not None:
-            targets = lowering.result()
+        if not failed and plan.exercise.id in lowerings:
+            targets = lowerings[plan.exercise.id].result()
         elif self._targets == "if-passed" and any(check.outcome not in ("pass", "skipped") for check in checks):
             targets = TargetVerdict("skipped", "Not run: another check failed.", None, ())
         else:
@@ -265,11 +267,48 @@ class Grader:
         if self._targets == "off":
             return TargetVerdict("skipped", "GPU targets were not asked for.", None, ())
         try:
-            return self._checker.check(job, self._launches(plan.exercise), plan.exercise.true_float32)
+            return self._lowered(plan, job)
         except WorkerError as error:
             if request.reference is not None:
                 raise  # an official score does not depend on what this machine happened to be able to try
             return TargetVerdict("skipped", f"GPU targets could not be tried on this machine: {error}", None, ())
+
+    def _lowered(self, plan: Plan, job: Job, full: bool = False) -> TargetVerdict:
+        exercise = plan.exercise
+        digest = self._digest(exercise)
+        return self._checker.check(job, digest, lambda: self._launches(exercise), exercise.true_float32, full)
+
+    def _runnable(self, plan: Plan) -> Sequence[Check]:
+        """The checks that this device can run, of a plan that it can run."""
+        if self.device not in plan.exercise.devices:
+            return ()
+        return [check for check in plan.checks if self.device in check.devices]
+
+    def _to_lower(self, plans: Sequence[Plan], request: Request) -> Iterator[tuple[Plan, Job]]:
+        """What is lowered whatever the checks say, whole kernels first: they take longest."""
+        if self._targets == "always" and self.course.gpu_targets:
+            whole = {plan.exercise.id for plan in plans if plan.outcome is None}
+            for plan in sorted(plans, key=lambda plan: len(plan.builds_on), reverse=True):
+                if whole.issuperset({plan.exercise.id, *plan.builds_on}) and self._runnable(plan):
+                    yield plan, self._job(plan, plan.module(()), (), request)
+
+    def _prepare_targets(self, plans: Sequence[Plan], request: Request) -> None:
+        """Start the compiler's server, if it will have something to do, while others are busy with imports."""
+        wanted = self._to_lower(plans, request)
+        if not all(self._checker.knows(job, self._digest(plan.exercise)) for plan, job in wanted):
+            self._targets_pool()
+
+    @contextlib.contextmanager
+    def _lowered_ahead(self, plans: Sequence[Plan], request: Request) -> Iterator[Lowerings]:
+        """The verdicts of the compiler, which works beside the checks and waits for none, by exercise."""
+        with ThreadPoolExecutor(self._jobs) as executor:
+            try:
+                yield {
+                    plan.exercise.id: executor.submit(self._target_verdict, plan, job, request)
+                    for plan, job in self._to_lower(plans, request)
+                }
+            finally:
+                executor.shutdown(wait=False, cancel_futures=True)
 
     def _targets_pool(self) -> Pool:
         with self._lock:
@@ -338,12 +377,15 @@ class Grader:
 
     def _key(self, exercise: Exercise, job: Job, checks: Sequence[Check], request: Request) -> str:
         """A hash of all that verdicts depend on."""
-        if exercise.id not in self._digests:
-            self._digests[exercise.id] = exercise.digest()
         cases = [[check.id, check.tier, dict(check.case), seed_of(exercise, check, request)] for check in checks]
         source = [job.module, sorted(job.substitutes.items())]
         how = [request.thorough, request.diagnose]
-        return key_of(asdict(self.environment), __version__, self._digests[exercise.id], source, cases, how)
+        return key_of(asdict(self.environment), __version__, self._digest(exercise), source, cases, how)
+
+    def _digest(self, exercise: Exercise) -> str:
+        if exercise.id not in self._digests:
+            self._digests[exercise.id] = exercise.digest()
+        return self._digests[exercise.id]
 
 
 def blank_run(grader: Grader, request: Request, outcome: str, error: str) -> RunResult:

@@ -96,13 +96,6 @@ class Lowered:
     spills: int | None = None
 
 
-def find_tools() -> None:
-    """Have Triton ask its assemblers for their versions: it keeps the answers, and a child may start no program."""
-    for capability in (80, 100):  # each has an assembler of its own
-        with contextlib.suppress(RuntimeError):
-            get_ptxas(capability)
-
-
 def record(launch: Any, student: Any, cases: Sequence[Mapping[str, Any]]) -> list[Variant]:
     """The distinct variants that the launches of ``cases`` need.
 
@@ -123,39 +116,83 @@ def record(launch: Any, student: Any, cases: Sequence[Mapping[str, Any]]) -> lis
     return list(variants.values())
 
 
-def lower(variant: Variant, target: str, depth: str, file_name: str) -> Lowered:
-    """Lower one variant for a target such as ``sm_75`` to ``ttir``, ``shared``, ``llir`` or ``cubin``.
+class Lowering:
+    """One variant on its way down for a target such as ``sm_75``: past the front end's checks, in TTIR.
 
-    Raises what Triton raises.
+    Raises what Triton raises, as `to` and `again` do.
     """
-    gpu = GPUTarget("cuda", int(target.removeprefix("sm_")), 32)
-    backend = make_backend(gpu)
+
+    def __init__(self, variant: Variant, target: str, file_name: str, text: str | None = None) -> None:
+        self.variant = variant
+        self._file_name = file_name
+        gpu = GPUTarget("cuda", int(target.removeprefix("sm_")), 32)
+        backend = make_backend(gpu)
+        source = _source(variant)
+        self._options = backend.parse_options({**variant.options, **source.parse_options()})
+        context = ir.context()
+        ir.load_dialects(context)
+        backend.load_dialects(context)
+        self._metadata: dict[str, Any] = {"target": gpu, **self._options.__dict__}
+        self._stages: dict[str, Any] = {}
+        backend.add_stages(self._stages, self._options, source.language)
+        if text is None:
+            functions = backend.get_codegen_implementation(self._options), backend.get_module_map()
+            module = source.make_ir(gpu, self._options, *functions, context)
+            self._module = self._stages["ttir"](module, self._metadata)
+            text = str(self._module)
+        else:
+            self._module = _parsed(text, context)
+        self._text = text
+        self.largest = _largest(text)
+        self.tf32_lines = tuple(_tf32_lines(text, file_name))
+        self.dots = "tt.dot" in text
+
+    def again(self, target: str) -> Lowering:
+        """The same variant for another target.
+
+        The front end looks at a target for its 8-bit floating-point types alone; without them its work is not done
+        a second time.
+        """
+        text = None if "f8" in self._text else self._text
+        return Lowering(self.variant, target, self._file_name, text)
+
+    def to(self, depth: str) -> Lowered:
+        """Go on to ``ttir``, ``shared``, ``llir`` or ``cubin``; this can be done once."""
+        module = self._module
+        for stage in _STAGES[depth] or self._stages:
+            if stage != "ttir":
+                module = self._stages[stage](module, self._metadata)
+        shared = self._metadata.get("shared")  # known after LLVM IR
+        if depth == "shared":
+            shared = _allocate_shared(module, self._stages, self._metadata, self._options)
+        registers, spills = _resources(module) if depth == "cubin" else (None, None)
+        return Lowered(self.largest, self.tf32_lines, self.dots, shared, registers, spills)
+
+
+def find_tools() -> None:
+    """Have Triton ask its assemblers for their versions: it keeps the answers, and a child may start no program."""
+    for capability in (80, 100):  # each has an assembler of its own
+        with contextlib.suppress(RuntimeError):
+            get_ptxas(capability)
+
+
+def _source(variant: Variant) -> ASTSource:
     names = variant.kernel.arg_names
     attributes = {
         (place,): [["tt.divisibility", 16]] for place, name in enumerate(names) if variant.signature[name][:1] == "*"
     }
     constants = {(names.index(name),): value for name, value in variant.constants.items()}
-    source = ASTSource(fn=variant.kernel, signature=dict(variant.signature), constexprs=constants, attrs=attributes)
-    options = backend.parse_options({**variant.options, **source.parse_options()})
-    context = ir.context()
-    ir.load_dialects(context)
-    backend.load_dialects(context)
-    module = source.make_ir(
-        gpu, options, backend.get_codegen_implementation(options), backend.get_module_map(), context
-    )
-    stages: dict[str, Any] = {}
-    backend.add_stages(stages, options, source.language)
-    metadata: dict[str, Any] = {"target": gpu, **options.__dict__}
-    text = ""
-    for stage in _STAGES[depth] or stages:
-        module = stages[stage](module, metadata)
-        if stage == "ttir":
-            text = str(module)
-    shared = metadata.get("shared")  # known after LLVM IR
-    if depth == "shared":
-        shared = _allocate_shared(module, stages, metadata, options)
-    registers, spills = _resources(module) if depth == "cubin" else (None, None)
-    return Lowered(_largest(text), tuple(_tf32_lines(text, file_name)), "tt.dot" in text, shared, registers, spills)
+    return ASTSource(fn=variant.kernel, signature=dict(variant.signature), constexprs=constants, attrs=attributes)
+
+
+def _parsed(text: str, context: Any) -> Any:
+    """The module of a text; Triton reads it from a file."""
+    with tempfile.NamedTemporaryFile("w", suffix=".ttir", dir=".", encoding="utf-8") as stream:
+        stream.write(text)
+        stream.flush()
+        module = ir.parse_mlir_module(stream.name, context)
+    module.context = context
+    return module
 
 
 def _allocate_shared(module: Any, stages: Mapping[str, Any], metadata: dict[str, Any], options: Any) -> int | None:

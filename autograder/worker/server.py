@@ -172,16 +172,16 @@ def _preload(device: str) -> str | None:
     """
     cuda = None
     if device == "targets":  # the triton wheel alone: without torch this takes a fraction of a second
-        from autograder.worker import lowering, target_child  # noqa: F401
+        from autograder.worker import target_child, warmup  # noqa: F401
 
-        lowering.find_tools()
+        warmup.warm_up(device)
     else:
         import torch
 
         torch.set_num_threads(1)
         from autograder.worker import child, compiled, interpreter, warmup  # noqa: F401
 
-        warmup.warm_up()
+        warmup.warm_up(device)
         cuda = torch.version.cuda
     gc.collect()
     gc.freeze()

@@ -8,6 +8,7 @@ enough.
 
 from __future__ import annotations
 
+import gc
 import socket
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 from autograder.protocol import RAN, CheckReply, decode_job, encode_reply, read_frame
 from autograder.worker.failures import explain
 from autograder.worker.loader import load_kernels, load_launch, student_file
-from autograder.worker.lowering import Lowered, Variant, lower, record
+from autograder.worker.lowering import Lowered, Lowering, Variant, record
 from autograder.worker.process import apply_limits, renew_cpu_limit, silence
 from autograder.worker.sandbox import Confinement
 
@@ -25,10 +26,11 @@ _MAX_REQUEST = 64 * 1024**2
 
 @dataclass(slots=True)
 class _Progress:
-    """The variants of a job, and the one that the later targets look at."""
+    """The variants of a job, the one that was lowered last, and the one that the later targets look at."""
 
     variants: list[Variant]
-    chosen: Variant | None = None
+    last: Variant | None = None
+    largest: Lowering | None = None
     tf32_lines: set[int] = field(default_factory=set)
     dots: bool = False
 
@@ -41,6 +43,7 @@ def serve_targets(connection: socket.socket, confinement: Confinement) -> None:
         job, folder_name = decode_job(*frame)
         folder = Path(folder_name)
         silence(folder)
+        gc.disable()  # the front end makes a great many small objects, and this process ends soon
         apply_limits(job.limits, job.device, len(job.checks))
         launch = load_launch(Path(job.launch))
         # The assembler is a program of its own; lowering as far as shared memory starts none.
@@ -61,23 +64,39 @@ def serve_targets(connection: socket.socket, confinement: Confinement) -> None:
 
 
 def _lower(progress: _Progress, target: str, case: Any, file_name: str) -> Lowered:
-    if case["every_variant"]:
-        sizes: dict[int, Variant] = {}
-        for variant in progress.variants:
-            progress.chosen = variant  # should this one fail, the later targets try it too
-            lowered = lower(variant, target, "ttir", file_name)
-            progress.tf32_lines.update(lowered.tf32_lines)
-            progress.dots |= lowered.dots
-            sizes.setdefault(lowered.largest, variant)
-        progress.chosen = sizes[min(sizes)]
-        lower(progress.chosen, target, "llir", file_name)
-        progress.chosen = sizes[max(sizes)]
     depth = case["depth"]
-    if depth == "shared" and not progress.dots and not case["every_variant"]:
-        depth = "ttir"  # layouts differ between targets by their matrix units, and without a dot none is used
-    lowered = lower(progress.chosen or progress.variants[0], target, depth, file_name)
+    if case["every_variant"]:
+        lowering = _lower_all(progress, target, file_name)
+    elif progress.largest is not None:
+        lowering = progress.largest.again(target)
+        if depth == "shared" and not progress.dots:
+            depth = "ttir"  # layouts differ between targets by their matrix units, and without a dot none is used
+    else:  # an earlier target failed at the one that was lowered last
+        lowering = Lowering(progress.last or progress.variants[0], target, file_name)
+    lowered = lowering.to(depth)
     # A dot that is rounded in any variant is rounded on every target that knows TF32.
     return replace(lowered, tf32_lines=tuple(sorted(progress.tf32_lines | set(lowered.tf32_lines))))
+
+
+def _lower_all(progress: _Progress, target: str, file_name: str) -> Lowering:
+    """Lower every variant, the smallest of them to LLVM IR; the largest."""
+    smallest: Lowering | None = None
+    largest: Lowering | None = None
+    for variant in progress.variants:
+        progress.last = variant
+        one = Lowering(variant, target, file_name)
+        progress.tf32_lines.update(one.tf32_lines)
+        progress.dots |= one.dots
+        if smallest is None or one.largest < smallest.largest:
+            smallest = one
+        if largest is None or one.largest > largest.largest:
+            largest = one
+    assert smallest is not None
+    assert largest is not None
+    progress.last = smallest.variant
+    (smallest.again(target) if smallest is largest else smallest).to("llir")
+    progress.last, progress.largest = largest.variant, largest
+    return largest
 
 
 def _measurements(lowered: Lowered) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Pay for first launches before the fork: import the lazy parts, and in interpreter mode run one small kernel."""
+"""Pay for first launches before the fork: import the lazy parts, and run or lower one small kernel."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import contextlib
 import inspect
 from typing import Any
 
-import torch
 import triton
 import triton.language as tl
-from triton import knobs
 
 
 @triton.jit
@@ -28,25 +26,37 @@ def _kernel(x_ptr, size, BLOCK: tl.constexpr, helper: tl.constexpr):
     tl.store(x_ptr + offs[:, None] * BLOCK + offs[None, :], acc, mask=offs[:, None] < size)
 
 
-def warm_up() -> None:
-    """Leave nothing but warm caches behind."""
-    if knobs.runtime.interpret:
+def warm_up(device: str) -> None:
+    """Leave nothing but warm caches behind: ``device`` is ``cpu``, ``cuda`` or ``targets``."""
+    if device == "cpu":
+        import torch
+
         from autograder.worker.interpreter import settle
 
         settle()
         _kernel[(1,)](torch.ones(16, 16), 16, BLOCK=16, helper=_add_one)
-    else:
+        return
+    _lower_once()
+    if device == "cuda":
         _learn_about_the_compiler()
+
+
+def _lower_once() -> None:
+    """Have loaded what the first lowering of a process loads, and the assemblers' versions asked for."""
+    from autograder.worker import lowering
+
+    lowering.find_tools()
+    types = {"x_ptr": "*fp32", "size": "i32", "BLOCK": "constexpr", "helper": "constexpr"}
+    variant = lowering.Variant(_kernel, types, {"BLOCK": 16, "helper": _add_one}, {})
+    with contextlib.suppress(Exception):  # only a question of time; what is wrong shows in a child, which can say it
+        lowering.Lowering(variant, "sm_75", "").to("shared")
 
 
 def _learn_about_the_compiler() -> None:
     """Have Triton find out what is the same for every kernel, without opening CUDA.
 
-    Before a process compiles its first kernel it hashes all of Triton, 400 MB, and asks assemblers for their versions.
+    Before a process compiles its first kernel it hashes all of Triton, 400 MB.
     """
-    from autograder.worker.lowering import find_tools
-
-    find_tools()
     with contextlib.suppress(ImportError, AttributeError):  # only a question of time
         from triton.runtime.build import platform_key
         from triton.runtime.cache import triton_key

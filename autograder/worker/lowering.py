@@ -147,6 +147,18 @@ class Lowering:
         self.tf32_lines = tuple(_tf32_lines(text, file_name))
         self.dots = "tt.dot" in text
 
+    def family(self, target: str) -> str:
+        """A name of the targets that give this variant the same tiles and shared memory as ``target`` does.
+
+        They differ in their matrix units, which a float32 dot in IEEE precision does not use, and in the copies to
+        shared memory that run beside a dot from sm_80 on.
+        """
+        if "f8" in self._text or any(_on_matrix_units(self._text)):
+            return target
+        if not self.dots:
+            return "all"
+        return "sm_80 and later" if int(target.removeprefix("sm_")) >= 80 else target
+
     def again(self, target: str) -> Lowering:
         """The same variant for another target.
 
@@ -268,6 +280,15 @@ def _tf32_lines(ttir: str, file_name: str) -> Iterator[int]:
             continue
         place = _LOCATION.search(row)
         yield _line(place[1] if place else "", locations, file_name)
+
+
+def _on_matrix_units(ttir: str) -> Iterator[bool]:
+    """For each dot, whether it is anything else than a float32 one in IEEE precision, which is the one left unsaid."""
+    for row in ttir.splitlines():
+        if "tt.dot" in row:
+            precision = re.search(r"inputPrecision\s*=\s*(\w+)", row)
+            said = precision is not None and precision[1].lower() != "ieee"
+            yield said or re.search(r":\s*tensor<[\dx]*xf32>\s*\*\s*tensor<[\dx]*xf32>", row) is None
 
 
 def _line(location: str, locations: Mapping[str, str], file_name: str, depth: int = 0) -> int:

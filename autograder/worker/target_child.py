@@ -2,8 +2,7 @@
 
 On the first target, the smallest, every variant is lowered as far as the front end's checks, the one with the largest
 tile further, until its shared memory is known, and the one with the smallest tile to LLVM IR, since some faults show
-only there.  The other targets see the largest alone; without a dot they make no difference to it, and the front end is
-enough.
+only there.  The other targets see the largest alone, and only where they may make a difference to it.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class _Progress:
     last: Variant | None = None
     largest: Lowering | None = None
     tf32_lines: set[int] = field(default_factory=set)
-    dots: bool = False
+    families: dict[str, Lowered] = field(default_factory=dict)
 
 
 def serve_targets(connection: socket.socket, confinement: Confinement) -> None:
@@ -68,14 +67,17 @@ def _lower(progress: _Progress, target: str, case: Any, file_name: str) -> Lower
     if case["every_variant"]:
         lowering = _lower_all(progress, target, file_name)
     elif progress.largest is not None:
+        known = progress.families.get(progress.largest.family(target))
+        if depth == "shared" and known is not None:
+            return known
         lowering = progress.largest.again(target)
-        if depth == "shared" and not progress.dots:
-            depth = "ttir"  # layouts differ between targets by their matrix units, and without a dot none is used
     else:  # an earlier target failed at the one that was lowered last
         lowering = Lowering(progress.last or progress.variants[0], target, file_name)
     lowered = lowering.to(depth)
     # A dot that is rounded in any variant is rounded on every target that knows TF32.
-    return replace(lowered, tf32_lines=tuple(sorted(progress.tf32_lines | set(lowered.tf32_lines))))
+    lowered = replace(lowered, tf32_lines=tuple(sorted(progress.tf32_lines | set(lowered.tf32_lines))))
+    progress.families[lowering.family(target)] = lowered
+    return lowered
 
 
 def _lower_all(progress: _Progress, target: str, file_name: str) -> Lowering:
@@ -86,7 +88,6 @@ def _lower_all(progress: _Progress, target: str, file_name: str) -> Lowering:
         progress.last = variant
         one = Lowering(variant, target, file_name)
         progress.tf32_lines.update(one.tf32_lines)
-        progress.dots |= one.dots
         if smallest is None or one.largest < smallest.largest:
             smallest = one
         if largest is None or one.largest > largest.largest:

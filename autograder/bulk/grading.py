@@ -6,17 +6,19 @@ there, and each holds the fingerprints by which the next run knows what is still
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 
 from autograder import __version__
 from autograder.bulk.hand_ins import HandInPath, fingerprint
 from autograder.bulk.skew import version_note
 from autograder.bulk.store import Store
 from autograder.catalogue import Course, Exercise
-from autograder.errors import HandInError, WorkerError
+from autograder.errors import CourseError, HandInError, UsageError, WorkerError
 from autograder.kept import key_of
 from autograder.plan import Reference
 from autograder.result import ExerciseResult, RunResult
@@ -37,7 +39,7 @@ class Progress:
 
 @dataclass(slots=True)
 class Summary:
-    """What a run did, in numbers of students; ``faults`` are ours, and those students are to be graded again."""
+    """What a run did, in numbers of students; ``faults`` are not theirs, and those are to be graded again."""
 
     graded: int = 0
     kept: int = 0
@@ -87,8 +89,7 @@ class ClassRun:
                         for future in finished:
                             hand_in = running.pop(future)
                             done += 1
-                            result = future.result()
-                            _count(summary, hand_in.student, result)
+                            result = _result_of(future, hand_in.student, summary)
                             progress(Progress(hand_in.student, result, done, len(hand_ins)))
                 except BaseException:
                     for future in running:
@@ -125,7 +126,12 @@ class ClassRun:
         return Request(hand_in.path, exercises, self.seed, self.reference, hand_in.student)
 
     def _one(self, hand_in: HandInPath, marks: Mapping[str, str], graders: _Graders) -> RunResult | None:
-        """Grade what is missing or changed of one hand-in and write its result; None if nothing is."""
+        """Grade what is missing or changed of one hand-in and write its result; None if nothing is.
+
+        Raises:
+            _OutOfReachError: it cannot be read any more.
+        """
+        _require_in_reach(hand_in.path)
         content = fingerprint(hand_in.path)
         known = None if self.again else self.store.read(hand_in.student)
         fresh = {} if known is None else _still_good(known, content, marks)
@@ -133,6 +139,7 @@ class ClassRun:
             return None
         left = tuple(exercise for exercise in self.exercises if exercise.id not in fresh)
         result = self._grade(self._request(hand_in, left), graders)
+        _require_in_reach(hand_in.path)  # of what vanished meanwhile nothing was graded
         graders.current()  # raises if the run was stopped meanwhile: a result of half a worker is none
         order = [exercise.id for exercise in self.course.exercises]
         merged = {**(_others(known, content, marks) if known else {}), **fresh}
@@ -167,12 +174,16 @@ class ClassRun:
                 # Students read this: they know their hand-in, and not where it lies here.
                 message = str(error).replace(str(request.handin), "the hand-in")
                 return blank_run(grader, request, "not-started", message)
+            except (CourseError, UsageError):
+                raise  # everybody's, not this hand-in's
             except WorkerError as error:
                 # The server died: of hunger for memory, or by somebody's hand.  A new one, and once more.
                 graders.replace(grader)
                 if last:
                     return blank_run(graders.current(), request, "grader-error", str(error))
                 continue
+            except Exception as error:  # noqa: BLE001 - nobody pays for another's hand-in
+                return blank_run(grader, request, "grader-error", _unforeseen(error))
             return result
         raise AssertionError("unreachable")
 
@@ -197,6 +208,30 @@ def _others(known: RunResult, content: str, marks: Mapping[str, str]) -> dict[st
     if known.fingerprints.get(_HAND_IN) != content:
         return {}
     return {exercise.id: exercise for exercise in known.exercises if exercise.id not in marks}
+
+
+class _OutOfReachError(Exception):
+    """A hand-in that was there cannot be read: a share that is gone, a folder that is moved or locked."""
+
+
+def _require_in_reach(path: Path) -> None:
+    if not os.access(path, os.R_OK | (os.X_OK if path.is_dir() else 0)):
+        raise _OutOfReachError
+
+
+def _unforeseen(error: Exception) -> str:
+    return f"The grader failed on this hand-in ({type(error).__name__}: {str(error)[:200]}). Please report it."
+
+
+def _result_of(future: Future[RunResult | None], student: str, summary: Summary) -> RunResult | None:
+    """The result of a hand-in that is done, and counted; None if none was made."""
+    try:
+        result = future.result()
+    except _OutOfReachError:
+        summary.faults[student] = "the hand-in is gone or cannot be read; what was graded before is kept"
+        return None
+    _count(summary, student, result)
+    return result
 
 
 def _count(summary: Summary, student: str, result: RunResult | None) -> None:

@@ -15,6 +15,7 @@ _FILES = (".py", ".ipynb", ".zip")
 _MOST_FILES = 5_000  # hashed; far more than are ever read
 _WHOLE = 32 * 1024**2  # a larger file is never read either: its size stands for its content
 _CHUNK = 1 << 20
+_LONGEST_NAME = 200  # bytes; with an ending, a result's file must have room for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +39,19 @@ def list_hand_ins(folder: Path) -> tuple[tuple[HandInPath, ...], tuple[str, ...]
     found: dict[str, HandInPath] = {}
     notes = []
     for entry in entries:
+        shown = printable(entry.name)
+        if entry.is_symlink():
+            notes.append(f"{shown} is a link, and links are not followed: put the folder or file itself there.")
+            continue
+        if len(os.fsencode(entry.name)) > _LONGEST_NAME:
+            notes.append(f"{shown} was left out: its name is too long for a file of results. Give it a shorter one.")
+            continue
         if entry.is_dir():
             student = entry.name
         elif entry.is_file() and entry.suffix.lower() in _FILES:
             student = entry.stem
         else:
-            notes.append(f"{printable(entry.name)} is no hand-in: neither a folder nor a .py, .ipynb or .zip.")
+            notes.append(f"{shown} is no hand-in: neither a folder nor a .py, .ipynb or .zip.")
             continue
         student = printable(student).replace("\n", "\\n")
         if student in found:

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from autograder import __version__
 from autograder.handin._limits import Refused
-from autograder.handin._zip import ZIP_TROUBLE, open_zip
+from autograder.handin._zip import open_zip, read_entry
 from autograder.release.submit import MANIFEST
 
 _LARGEST = 1 << 18
@@ -54,14 +52,7 @@ def _manifests(path: Path) -> Iterator[bytes]:
             zips = sorted(item for item in path.glob("*.zip") if item.is_file() and not item.is_symlink())[:_MOST_ZIPS]
         for item in zips:
             with item.open("rb") as stream, open_zip(stream) as archive:
-                yield from _in_zip(archive)
+                if (text := read_entry(archive, MANIFEST, _LARGEST)) is not None:
+                    yield text
     except (OSError, Refused):
-        return
-
-
-def _in_zip(archive: zipfile.ZipFile) -> Iterator[bytes]:
-    try:
-        with archive.open(MANIFEST) as entry:
-            yield cast(BinaryIO, entry).read(_LARGEST)
-    except (KeyError, *ZIP_TROUBLE):
         return

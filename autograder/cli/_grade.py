@@ -81,6 +81,8 @@ def grade(
       course grade hand-ins --out results --student doejane_1234 --exercise score_mask --replay
     """
     course = current_course()
+    if out.resolve().is_relative_to(folder.resolve()):
+        raise UsageError(f"{out} lies in the folder of the hand-ins, and would be graded as one. Choose another --out.")
     found, notes = hand_ins.list_hand_ins(folder)
     chosen_students = _choose(found, students)
     selected = course.select(exercises, lesson)
@@ -223,7 +225,7 @@ def _report(console: Console, course: Course, store: Store, summary: Summary, pr
         console.print(f"nothing usable from: {names}", markup=False, soft_wrap=True)
     for message in dict.fromkeys(summary.faults.values()):
         names = a_few([printable(student) for student, fault in summary.faults.items() if fault == message])
-        console.print(f"NOT GRADED, a fault of the grader: {names}: {message}", markup=False, soft_wrap=True)
+        console.print(f"NOT GRADED, through no fault of theirs: {names}: {message}", markup=False, soft_wrap=True)
     gone = sorted(set(store.students()) - set(present))
     if gone:
         names = ", ".join(gone)

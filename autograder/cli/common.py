@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -100,6 +101,7 @@ def describe(error: Exception) -> str:
 def run(command: click.Command) -> NoReturn:
     """Run a command; every error ends as one or two sentences on stderr and its own exit code."""
     debug = "--debug" in sys.argv
+    _stop_on_signals()
     _show_anything("--plain" in sys.argv)
     try:
         code = command.main(standalone_mode=False)
@@ -107,9 +109,10 @@ def run(command: click.Command) -> NoReturn:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as error:
         click.echo("Stopped.", err=True)
-        sys.exit(130)
+        cause = error.__cause__  # click makes an Abort of every interrupt
+        sys.exit(128 + (cause.number if isinstance(cause, _Stopped) else signal.SIGINT))
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
@@ -123,6 +126,25 @@ def run(command: click.Command) -> NoReturn:
             traceback.print_exc()
         click.echo(f"Error: {describe(error)}", err=True)
         sys.exit(EXIT_FAULT)
+
+
+class _Stopped(KeyboardInterrupt):
+    """Stopped by a signal: what a batch system, `timeout`, or a closed terminal sends."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+def _stop_on_signals() -> None:
+    """Have workers and temporary folders cleared away then too, as after Ctrl-C."""
+
+    def stop(number: int, _: object) -> None:
+        raise _Stopped(number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, stop)
 
 
 def _show_anything(plain: bool) -> None:

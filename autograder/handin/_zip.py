@@ -17,7 +17,7 @@ from typing import IO, BinaryIO, cast
 from autograder.handin._folder import LINK, NOT_REGULAR
 from autograder.handin._items import Item, Sieve, shown_path
 from autograder.handin._limits import MAX_ENTRIES, MAX_HANDIN_BYTES, MAX_ZIP_LIST_BYTES, Refused
-from autograder.handin._names import Kind, show
+from autograder.handin._names import show
 
 # Everything zipfile and its decompressors raise on hostile bytes; checked by feeding them random ones.
 ZIP_TROUBLE = (
@@ -73,6 +73,19 @@ def list_zip(archive: zipfile.ZipFile, prefix: str, sieve: Sieve) -> list[Item]:
     return list(items.values())
 
 
+def read_entry(archive: zipfile.ZipFile, name: str, most: int) -> bytes | None:
+    """The ordinary file called ``name``, if the zip has one that can be read and has at most ``most`` bytes."""
+    try:
+        info = archive.getinfo(name)
+        if _problem(info, stat.S_IFMT(info.external_attr >> 16)) is not None:
+            return None
+        with archive.open(info) as entry:
+            data = entry.read(most + 1)
+    except (KeyError, *ZIP_TROUBLE):
+        return None
+    return data if len(data) <= most else None
+
+
 def _item(archive: zipfile.ZipFile, info: zipfile.ZipInfo, prefix: str, sieve: Sieve) -> Item | None:
     # Old Windows tools write backslashes; nothing is unpacked, so that taking them for slashes is safe.
     name = _name(info).replace("\\", "/")
@@ -89,7 +102,7 @@ def _item(archive: zipfile.ZipFile, info: zipfile.ZipInfo, prefix: str, sieve: S
     if not _folders_enter(parts[:-1], prefix, sieve) or not (kind := sieve.kind(parts[-1], shown)):
         return None
     opener = partial(_open_entry, archive, info)
-    return Item(shown, parts[:-1], parts[-1], kind, info.file_size, False, opener, _problem(info, mode, kind))
+    return Item(shown, parts[:-1], parts[-1], kind, info.file_size, False, opener, _problem(info, mode))
 
 
 def _folders_enter(folders: tuple[str, ...], prefix: str, sieve: Sieve) -> bool:
@@ -98,7 +111,7 @@ def _folders_enter(folders: tuple[str, ...], prefix: str, sieve: Sieve) -> bool:
     )
 
 
-def _problem(info: zipfile.ZipInfo, mode: int, kind: Kind) -> str | None:
+def _problem(info: zipfile.ZipInfo, mode: int) -> str | None:
     if mode == stat.S_IFLNK:
         return LINK
     if mode not in {0, stat.S_IFREG}:

@@ -87,7 +87,7 @@ def _compare_exact(name: str, got: torch.Tensor, exact: torch.Tensor, said: str)
         return Comparison(name, message, measurements, _where(name, wrong, got, exact))
     message = (
         f"{said} must match exactly, and {_count(wrong)} differ, the first at {_index_text(index, said)}: "
-        f"got {_number(got[index])}, expected {_number(exact[index])}."
+        f"{_got_and_expected(got[index], exact[index])}."
     )
     return Comparison(name, message, measurements, _where(name, wrong, got, exact))
 
@@ -104,7 +104,7 @@ def _compare_close(name: str, got: torch.Tensor, exact: torch.Tensor, plain: tor
     index = tuple(int(i) for i in torch.unravel_index(error.argmax(), error.shape))
     message = (
         f"{said} is off by up to {worst:.2g} where at most {bar:.2g} is rounding. Worst at {_index_text(index, said)}: "
-        f"got {_number(got[index])}, expected {_number(exact[index])}. {_count(wrong)} are over the bar"
+        f"{_got_and_expected(got[index], exact[index])}. {_count(wrong)} are over the bar"
         f"{_rows_text(wrong)}."
     )
     return Comparison(name, message, measurements, _where(name, wrong, got, exact, index))
@@ -219,5 +219,12 @@ def _count(wrong: torch.Tensor) -> str:
     return f"{int(wrong.sum())} of {wrong.numel()} elements"
 
 
-def _number(value: torch.Tensor) -> str:
-    return str(value.item()) if value.dtype == torch.bool else f"{float(value) + 0.0:.6g}"
+def _got_and_expected(got: torch.Tensor, exact: torch.Tensor) -> str:
+    """Both values, with as many digits as it takes to tell them apart."""
+    texts = [(_number(got, digits), _number(exact, digits)) for digits in (6, 9, 17)]
+    value, right = next((pair for pair in texts if pair[0] != pair[1]), texts[0])
+    return f"got {value}, expected {right}"
+
+
+def _number(value: torch.Tensor, digits: int = 6) -> str:
+    return str(value.item()) if value.dtype == torch.bool else f"{float(value) + 0.0:.{digits}g}"

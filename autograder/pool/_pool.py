@@ -22,7 +22,8 @@ from typing import Any
 from autograder.errors import WorkerError
 from autograder.pool._conversation import Broken, Exit, blame_of, ended_early, ran_out_of_memory, replies
 from autograder.pool._gate import Gate
-from autograder.pool._surroundings import environment, remove
+from autograder.pool._surroundings import environment
+from autograder.pool._workplace import Workplace, remove
 from autograder.protocol import CheckJob, CheckReply, Job
 from autograder.result import Sandbox
 
@@ -51,7 +52,8 @@ class Pool:
 
     def __init__(self, device: str) -> None:
         self.device = device
-        self._folder = Path(tempfile.mkdtemp(prefix="autograder-"))
+        self._workplace = Workplace()
+        self._folder = self._workplace.folder
         self._gate = Gate()
         self._lock = threading.Lock()
         self._next_id = 0
@@ -81,7 +83,7 @@ class Pool:
             self._process.wait()
         self._reader.join(timeout=10)
         self._control.close()
-        remove(self._folder)
+        self._workplace.close()
 
     def wait_ready(self) -> None:
         """Return once the server has imported everything.

@@ -1,11 +1,9 @@
-"""What a worker gets to see of this machine, and how its folders go away again."""
+"""What a worker gets to see of this machine."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import site
-import subprocess
 from pathlib import Path
 
 # What a worker may see of our environment.  Everything else, tokens and passwords above all, stays here.
@@ -45,11 +43,3 @@ def _import_folders() -> list[str]:
     They would mean the folder that jobs write to, and here they may mean a hand-in.
     """
     return [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(folder)]
-
-
-def remove(folder: Path) -> None:
-    """Remove a folder that hostile code may have filled; what resists stays behind in the temporary folder."""
-    try:
-        shutil.rmtree(folder, ignore_errors=True)
-    except RecursionError:  # a thousand folders inside each other; `rm` goes down without recursion
-        subprocess.run(["rm", "-rf", "--", str(folder)], stdin=subprocess.DEVNULL, capture_output=True, check=False)

@@ -25,6 +25,8 @@ def reset_exercise(course: Course, exercise: Exercise, path: Path) -> Path | Non
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(pristine, encoding="utf-8")
         return None
+    if not path.is_file():
+        raise UsageError(f"{path} is no ordinary file. Move it away and reset again.")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

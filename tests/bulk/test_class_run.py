@@ -18,7 +18,7 @@ from autograder.bulk.store import Store
 from autograder.catalogue import Course, load_course
 from autograder.errors import CourseError, UsageError
 from autograder.result import RunResult
-from autograder.session import Grader
+from autograder.session import Grader, Request
 
 from .conftest import Run
 
@@ -235,3 +235,44 @@ def test_a_run_that_is_killed_goes_on_where_it_was_and_leaves_no_process(
 
 def _children(pid: int) -> list[int]:
     return [int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()]
+
+
+def test_what_was_not_foreseen_in_one_hand_in_stops_nobody_else(
+    own_course: Course, grade_class: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grade = Grader.grade
+
+    def stumble(self: Grader, request: Request, *rest: object) -> RunResult:
+        if request.student == "anna":
+            raise ArithmeticError("a number of 4300 digits")
+        return grade(self, request, *rest)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Grader, "grade", stumble)
+        summary, graded = grade_class(own_course)
+    assert graded == ["anna", "ben", "cleo"]
+    assert list(summary.faults) == ["anna"]
+    assert "ArithmeticError: a number of 4300 digits" in summary.faults["anna"]
+    assert outcomes(result(tmp_path, "anna")) == ["grader-error"] * 6
+    assert grade_class(own_course)[1] == ["anna"]
+    assert outcomes(result(tmp_path, "anna")) == ["pass"] * 6
+
+
+def test_hand_ins_that_vanish_keep_what_they_had(
+    own_course: Course, hand_ins: Path, grade_class: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grade_class(own_course)
+    before = result(tmp_path, "anna")
+    grade = Grader.grade
+
+    def vanish(self: Grader, request: Request, *rest: object) -> RunResult:
+        if hand_ins.exists():
+            hand_ins.rename(tmp_path / "elsewhere")
+        return grade(self, request, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Grader, "grade", vanish)
+    summary, graded = grade_class(own_course, seed=8)
+    assert graded == []
+    assert sorted(summary.faults) == ["anna", "ben", "cleo"]
+    assert "gone" in summary.faults["anna"]
+    assert result(tmp_path, "anna") == before

@@ -84,6 +84,8 @@ def test_what_cannot_be_graded_is_a_sentence(own_course: Course, hand_ins: Path,
     refused(course(root, "grade", hand_ins, *out, "--student", "zoe"), "There is no hand-in of 'zoe'")
     refused(course(root, "grade", hand_ins, *out, "--exercise", "x"), "There is no exercise called 'x'")
     refused(course(root, "grade", hand_ins, *out, "--roster", tmp_path / "none.csv"), "cannot be read")
+    for inside in (hand_ins, hand_ins / "results"):
+        refused(course(root, "grade", hand_ins, "--out", inside), "lies in the folder of the hand-ins")
     (tmp_path / "empty").mkdir()
     refused(course(root, "grade", tmp_path / "empty", *out), "There are no hand-ins in")
     (hand_ins / "anna.zip").write_bytes(b"")

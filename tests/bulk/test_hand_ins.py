@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -97,3 +98,30 @@ def test_a_zip_of_another_version_is_said_so(tmp_path: Path) -> None:
     assert version_note(tmp_path / "empty") is None
     (tmp_path / "broken.zip").write_bytes(b"PK\x03\x04")
     assert version_note(tmp_path / "broken.zip") is None
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2, zipfile.ZIP_DEFLATED])
+def test_a_manifest_that_would_unpack_without_end_or_not_at_all_is_left_alone(tmp_path: Path, method: int) -> None:
+    huge = json.dumps({"kit_version": "0.0.1", "more": " " * 40_000_000})
+    with zipfile.ZipFile(tmp_path / "huge.zip", "w", method) as archive:
+        archive.writestr("manifest.json", huge)
+    tracemalloc.start()
+    assert version_note(tmp_path) is None
+    assert tracemalloc.get_traced_memory()[1] < 8_000_000
+    tracemalloc.stop()
+    data = bytearray((tmp_path / "huge.zip").read_bytes())
+    data[60:80] = b"\xff" * 20
+    (tmp_path / "huge.zip").write_bytes(data)
+    assert version_note(tmp_path) is None
+
+
+def test_links_and_names_that_no_result_could_have_are_named_and_left_out(tmp_path: Path) -> None:
+    (tmp_path / "hand-ins" / "ann").mkdir(parents=True)
+    (tmp_path / "hand-ins" / ("b" * 230)).mkdir()
+    (tmp_path / "hand-ins" / "carl").symlink_to(tmp_path)
+    (tmp_path / "hand-ins" / "dora.py").symlink_to(__file__)
+    found, notes = list_hand_ins(tmp_path / "hand-ins")
+    assert [one.student for one in found] == ["ann"]
+    assert [note.split()[0] for note in notes] == ["b" * 230, "carl", "dora.py"]
+    assert "too long" in notes[0]
+    assert "is a link" in notes[1]

@@ -8,8 +8,10 @@ import os
 import pty
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -340,3 +342,23 @@ def test_submit_says_what_it_packed_and_where(grade: Grade, student: Path) -> No
     named = grade("submit", "--no-grade", "--out", "assignments/hw", cwd=student)
     assert (student / "assignments" / "hw.zip").is_file()
     assert "lies among your files" in named.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_stops_it_and_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
+    command = [sys.executable, "-m", "autograder.cli.grade", "--root", ROOT, "check", "--dir", ROOT / "solutions"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        [*map(str, command), "--device", "cpu", "--no-targets"],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        while not list(tmp_path.glob("autograder-*/.lock")) and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert said.strip().endswith("Stopped.")
+    assert list(tmp_path.iterdir()) == []

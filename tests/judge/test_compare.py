@@ -90,3 +90,10 @@ def test_booleans_are_compared_exactly() -> None:
 
 def test_an_empty_tensor_is_right() -> None:
     assert judge(torch.empty(0), torch.empty(0, dtype=torch.float64)).ok
+
+
+def test_values_that_differ_late_are_shown_with_the_digits_that_differ() -> None:
+    right = torch.tensor([-0.347744, 1.0], dtype=torch.float64)
+    near = right + torch.tensor([3e-8, 0.0])
+    message = judge(near, right, "exact").message
+    assert "got -0.34774397, expected -0.347744." in message

@@ -184,3 +184,13 @@ class _Fake:
 
     def constexpr(self, value: object) -> object:
         return value
+
+
+@pytest.mark.parametrize("place", ["    return x + {}\n", "    y = {}\n    return x\n", "    return x\n\nTOP = {}\n"])
+def test_a_whole_number_of_thousands_of_digits_is_refused_like_any_other_that_is_too_large(place: str) -> None:
+    for number in ("0x" + "f" * 5000, "0b1" + "0" * 20_000, "0x" + "f" * 17):
+        file = lift(HEAD + "@triton.jit\ndef f(x):\n" + place.format(number), [anything("f", "x")])
+        if "TOP" not in place:
+            assert file.problems["f"].outcome == "refused"
+    default = lift(HEAD + f"@triton.jit\ndef f(x=0x{'f' * 5000}):\n    return x\n", [anything("f", "x")])
+    assert "f" in default.problems

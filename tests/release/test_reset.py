@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from pathlib import Path
 
 import pytest
@@ -92,3 +93,9 @@ def test_a_broken_file_is_left_alone_with_a_sentence(course: Course, tmp_path: P
         reset_exercise(course, course.exercise("score_mask"), path)
     assert path.read_bytes() == data
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_pipe_in_the_stubs_place_is_a_sentence(course: Course, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "one_shot_attention.py")
+    with pytest.raises(UsageError, match="no ordinary file"):
+        reset_exercise(course, course.exercise("score_mask"), tmp_path / "one_shot_attention.py")

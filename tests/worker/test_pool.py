@@ -6,6 +6,8 @@ The modules here are what no lift would ever let through: the pool must hold eve
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -208,3 +210,34 @@ def test_a_dead_server_is_one_plain_error(tmp_path: Path) -> None:
         pool._process.wait()
         with pytest.raises(WorkerError, match=r"The worker stopped\. Run the command again\."):
             run(pool, make_job(tmp_path, COPY.format(extra="pass")))
+
+
+def test_what_a_killed_pool_left_behind_is_cleared_away_and_what_is_in_use_is_not(tmp_path: Path) -> None:
+    program = (
+        "import time; from autograder.pool._workplace import Workplace\n"
+        "place = Workplace(); print(place.folder, flush=True); time.sleep(600)"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
+
+    def start() -> tuple[subprocess.Popen[str], Path]:
+        process = subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        return process, Path(process.stdout.readline().strip())
+
+    (tmp_path / "autograder-by-hand").mkdir()
+    (tmp_path / "autograder-link").symlink_to(tmp_path)
+    first, left = start()
+    (left / "source.py").write_text("# a student's")
+    with first:
+        first.kill()
+    second, used = start()
+    with second:
+        third, other = start()
+        with third:
+            assert not left.exists()
+            assert used.is_dir()
+            assert other.is_dir()
+            third.kill()
+        second.kill()
+    assert (tmp_path / "autograder-by-hand").is_dir()
+    assert (tmp_path / "autograder-link").is_symlink()

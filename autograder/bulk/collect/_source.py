@@ -21,7 +21,7 @@ from autograder.bulk.collect._model import File, Parts
 from autograder.errors import UsageError
 from autograder.handin._folder import LINK, NOT_REGULAR, open_regular
 from autograder.handin._limits import Refused
-from autograder.handin._names import Kind, show
+from autograder.handin._names import show
 from autograder.handin._zip import ZIP_TROUBLE, _clear_utf8_flag, _name, _NoGulps, _problem
 
 _ENTRY = struct.Struct("<4s24x3H12x")  # signature; lengths of name, extra field and comment
@@ -152,7 +152,7 @@ def _list_zip(archive: zipfile.ZipFile) -> Listing:
         if name.endswith("/") or mode == stat.S_IFDIR:
             folders.add(parts)
             continue
-        problem = _problem(info, mode, Kind.ZIP)
+        problem = _problem(info, mode)
         if "\0" in info.orig_filename:
             problem = "has a NUL in its name"
         shown = show(info.orig_filename if problem else name)

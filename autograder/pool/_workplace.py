@@ -1,0 +1,54 @@
+"""The temporary folder of a pool.  What pools that were killed have left behind, the next one clears away."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+import weakref
+from pathlib import Path
+
+_PREFIX = "autograder-"
+_LOCK = ".lock"
+
+
+class Workplace:
+    """A new folder in the system's temporary one, held by a lock that no process but this one has.
+
+    ``close()`` removes it.
+    """
+
+    def __init__(self) -> None:
+        clear_left_behind()
+        self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        # At the latest when this process ends, also if something breaks off while the pool is still being made.
+        self.close = weakref.finalize(self, remove, self.folder)
+        self._lock = (self.folder / _LOCK).open("wb")
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+
+
+def clear_left_behind() -> None:
+    """Remove this user's folders that nobody holds any more: they have students' sources in them, and solutions."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            status = folder.lstat()
+            if status.st_uid != os.geteuid() or not stat.S_ISDIR(status.st_mode):
+                continue
+            handle = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                remove(folder)
+            finally:
+                os.close(handle)
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder that hostile code may have filled; what resists stays behind in the temporary folder."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    except RecursionError:  # a thousand folders inside each other; `rm` goes down without recursion
+        subprocess.run(["rm", "-rf", "--", str(folder)], stdin=subprocess.DEVNULL, capture_output=True, check=False)

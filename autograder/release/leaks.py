@@ -30,6 +30,7 @@ from autograder.release._hidden import Hidden, statement_keys, windows_of
 from autograder.release._members import Piece, Unreadable, mappings, members, pieces
 from autograder.release._syntax import Line, key, statement_lists, weights
 
+_BETWEEN = re.compile(rb"(?:\\[nrt]|[^0-9A-Za-z+/_-])+")
 _FORBIDDEN = frozenset({"solutions", "hidden.toml", ".secret", "tests", "mistakes", "__pycache__"})
 _MARKER = re.compile(rf"^[\s#>|*+-]*(?:{'|'.join(map(re.escape, _hidden.MARKERS))})\s*$", re.MULTILINE)
 _LINE_PREFIX = re.compile(r"^[\s#>|*+:.-]+")
@@ -84,7 +85,8 @@ def _leaks_of_member(hidden: Hidden, name: str, data: bytes) -> Iterator[Leak]:
         yield Leak(name, f"a place that is not released ({sorted(found)[0]})")
     if data in hidden.files:
         yield Leak(name, hidden.files[data])
-    if any(secret in data for secret in hidden.secrets):
+    together = _BETWEEN.sub(b"", data)  # as it is where it was cut in two
+    if any(secret in data or secret in together for secret in hidden.secrets):
         yield Leak(name, "the course's secret")
     for piece in pieces(name, data):
         yield from _leaks_of_piece(hidden, piece)

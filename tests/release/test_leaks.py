@@ -162,6 +162,9 @@ def test_the_secret_is_found_in_every_spelling(hidden: Hidden) -> None:
     for spelling in spellings:
         text = spelling.encode() if isinstance(spelling, str) else spelling
         assert any("secret" in leak for leak in leaks(hidden, "x.json", b'{"a": "' + text + b'"}')), spelling
+    for between in ("\n", '"\n    "', "\\n", '",\n"', " "):
+        cut = f"{SECRET.hex()[:11]}{between}{SECRET.hex()[11:]}"
+        assert any("secret" in leak for leak in leaks(hidden, "x.ipynb", cut.encode())), between
     assert any("secret" in leak for leak in leaks(hidden, "x.whl", make_zip({"a/b.json": SECRET.hex()})))
     assert any("secret" in leak for leak in leaks(hidden, "picture.png", b"\x89PNG" + SECRET))
 

@@ -24,11 +24,14 @@ class Workplace:
 
     def __init__(self) -> None:
         clear_left_behind()
-        self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        ends = contextlib.ExitStack()
         # At the latest when this process ends, also if something breaks off while the pool is still being made.
-        self.close = weakref.finalize(self, remove, self.folder)
-        self._lock = (self.folder / _LOCK).open("wb")
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self.close = weakref.finalize(self, ends.close)
+        self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        ends.callback(remove, self.folder)
+        lock = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        ends.callback(os.close, lock)
+        fcntl.flock(lock, fcntl.LOCK_EX)
 
 
 def clear_left_behind() -> None:

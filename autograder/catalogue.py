@@ -88,8 +88,9 @@ class Exercise:
 
     @property
     def mistakes(self) -> Path:
-        """Models of known mistakes; need not be there."""
-        return self.folder / "mistakes.py"
+        """Models of known mistakes; need not be there.  A student bundle has them packed, see `autograder.packed`."""
+        packed = self.folder / "mistakes.packed"
+        return packed if packed.is_file() else self.folder / "mistakes.py"
 
     @property
     def handout(self) -> Path:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, TypeVar
 
 SCHEMA = 1
+
+_MOST = 1e6  # points of an exercise, and weight of a check; far more than there are
 
 # Without these no class is graded unless the instructor says so.
 MINIMUM_LAYERS = ("lifted source", "separate process", "rlimits", "scrubbed environment")
@@ -197,29 +199,111 @@ def from_document(document: Mapping[str, Any]) -> RunResult:
             diagnosis = tuple(_make(Diagnosis, one) for one in item["diagnosis"])
             targets = tuple(_make(TargetResult, one) for one in item["gpu_targets"])
             parts = {"checks": checks, "diagnosis": diagnosis, "gpu_targets": targets}
-            exercises.append(_make(ExerciseResult, {**item, **parts, "remarks": tuple(item.get("remarks", ()))}))
+            exercises.append(_make(ExerciseResult, {**item, **parts, "remarks": _texts(item.get("remarks", []))}))
         sandbox = document["sandbox"]
-        return RunResult(
-            kit_version=document["kit_version"],
-            course_title=document["course"]["title"],
-            seed=document["seed"],
-            hidden=document["hidden"],
-            environment=_make(Environment, document["environment"]),
-            sandbox=Sandbox(tuple(sandbox["layers"]), tuple(sandbox["missing"])),
-            exercises=tuple(exercises),
-            student=document["student"],
-            error=document["error"],
-            notes=tuple(document.get("notes", ())),
-            fingerprints=dict(document.get("fingerprints", {})),
+        result = _make(
+            RunResult,
+            {
+                **document,
+                "course_title": document["course"]["title"],
+                "environment": _make(Environment, document["environment"]),
+                "sandbox": Sandbox(_texts(sandbox["layers"]), _texts(sandbox["missing"])),
+                "exercises": tuple(exercises),
+                "notes": _texts(document.get("notes", [])),
+                "fingerprints": _fingerprints(document.get("fingerprints", {})),
+            },
         )
-    except (KeyError, TypeError, AttributeError) as error:
+        _check_scores(result)
+        return result
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"no result document: {error!r}") from error
 
 
+def _check_scores(result: RunResult) -> None:
+    """Raises ValueError where a score is no number that can be added up, or an exercise would count twice."""
+    for exercise in result.exercises:
+        numbers = (exercise.points, exercise.score, *(check.weight for check in exercise.checks))
+        if not all(0 <= number <= _MOST for number in numbers):
+            raise ValueError(f"{exercise.id} has a score, points or a weight that cannot be")
+    if len({exercise.id for exercise in result.exercises}) < len(result.exercises):
+        raise ValueError("an exercise is there twice")
+
+
 def _make(kind: type[T], values: Mapping[str, Any]) -> T:
-    """A dataclass from a mapping; keys that it does not know are left out."""
-    names = {item.name for item in fields(kind)}  # type: ignore[arg-type]
-    return kind(**{name: value for name, value in values.items() if name in names})
+    """A dataclass from a mapping; keys that it does not know are left out.
+
+    Raises:
+        ValueError: a value is not of its field's type.
+    """
+    read = {}
+    for item in fields(kind):  # type: ignore[arg-type]
+        if item.name in values:
+            value = values[item.name]
+            read[item.name] = _READERS[item.type](value) if item.type in _READERS else value
+    return kind(**read)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r:.40} is no text")
+    if not value.isascii():
+        value.encode()  # half a character raises a ValueError
+    return value
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    if not isinstance(values, (list, tuple)):
+        raise ValueError(f"{values!r:.40} is no list of texts")
+    return tuple(_text(value) for value in values)
+
+
+def _fingerprints(values: Any) -> dict[str, str]:
+    return {_text(name): _text(value) for name, value in _mapping(values).items()}
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"{value!r:.40} is no whole number")
+    return value
+
+
+def _real(value: Any) -> float:
+    """A number; those that are not finite are texts in a document."""
+    if value in ("nan", "inf", "-inf"):
+        return float(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"{value!r:.40} is no number")
+    return float(value)
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{value!r:.40} is neither true nor false")
+    return value
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{value!r:.40} is no object")
+    return value
+
+
+def _or_none(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: None if value is None else read(value)
+
+
+# By a field's annotation, how its value is read.
+_READERS: Mapping[Any, Callable[[Any], Any]] = {
+    "str": _text,
+    "str | None": _or_none(_text),
+    "int": _whole,
+    "int | None": _or_none(_whole),
+    "float": _real,
+    "float | None": _or_none(_real),
+    "bool": _flag,
+    "Mapping[str, Any]": _mapping,
+    "Mapping[str, Any] | None": _or_none(_mapping),
+}
 
 
 def _plain(value: Any) -> Any:

@@ -36,7 +36,7 @@ DEFAULT_SEED = 7
 
 # Seconds of one check, on CPU and on a GPU, where the first launch of a variant is compiled.
 _LIMITS = {
-    "cpu": Limits(cpu_seconds=20.0, wall_seconds=60.0),
+    "cpu": Limits(cpu_seconds=12.0, wall_seconds=60.0),
     "cuda": Limits(cpu_seconds=600.0, wall_seconds=30.0),
 }
 

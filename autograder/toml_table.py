@@ -12,6 +12,8 @@ from typing import Any
 
 from autograder.errors import CourseError
 
+_MOST = 1e12
+
 
 class Table:
     """A TOML table that knows where it stands in its file, and complains about what is missing or left over."""
@@ -29,6 +31,8 @@ class Table:
             raise CourseError(f"{path} cannot be read ({error.strerror}).") from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise CourseError(f"{path} is not valid TOML: {error}.") from error
+        except RecursionError:
+            raise CourseError(f"{path} is not valid TOML: it is nested too deeply.") from None
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._values)
@@ -48,6 +52,8 @@ class Table:
 
     def number(self, key: str, default: float | None = None) -> float:
         value = self._get(key, (int, float), default)
+        if not abs(value) <= _MOST:  # nor is it NaN
+            raise CourseError(f"{self._where}: {key!r} is not a number that can be used.")
         return float(value)
 
     def flag(self, key: str, default: bool) -> bool:

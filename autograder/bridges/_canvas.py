@@ -6,8 +6,6 @@ Canvas reads the first five columns by their place, takes a student by ``ID``, a
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from pathlib import Path
 
@@ -15,7 +13,6 @@ from autograder.bridges._marks import (
     Options,
     full_marks,
     ids_in,
-    is_canvas_export,
     notes_on_points,
     ready,
     scaled,
@@ -24,9 +21,11 @@ from autograder.bridges._marks import (
 from autograder.bridges._sheet import Sheet
 from autograder.bulk.grades import ClassGrades
 from autograder.bulk.roster import Roster
+from autograder.bulk.sheets import read_sheet
 from autograder.bulk.table import harmless, number
 from autograder.catalogue import Course
 from autograder.errors import UsageError
+from autograder.protocol import printable
 
 _HEADER = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 _POINTS = "Points Possible"
@@ -39,10 +38,10 @@ def to_canvas(course: Course, grades: ClassGrades, options: Options, gradebook: 
     Raises:
         UsageError: more than one column fits the title, or the column cannot take these points.
     """
-    fine = ready(grades.students)
+    fine = ready(grades.students, options.with_bonus)
     ids, without = ids_in("canvas", fine.students, grades.roster)
     wanted = options.column or course.title
-    column = _column(grades.roster, wanted) if is_canvas_export(grades.roster) else None
+    column = _column(grades.roster, wanted) if grades.roster.lms == "canvas" else None
     full = options.out_of if options.out_of is not None else full_marks(fine.students)
     points = number(full)
     if column is not None:
@@ -77,19 +76,18 @@ def _column(roster: Roster, wanted: str) -> str | None:
 
 def _points_possible(gradebook: Path, column: str) -> str:
     """What Canvas's export says in its row of points."""
-    text = gradebook.read_text(encoding="utf-8-sig")
-    first = text.partition("\n")[0]
-    reader = csv.DictReader(io.StringIO(text), delimiter=";" if first.count(";") > first.count(",") else ",")
-    for row in reader:
-        if _POINTS in (row.get((reader.fieldnames or ["Student"])[0]) or ""):
-            return (row.get(column) or "").strip()
+    columns, lines = read_sheet(gradebook, f"The roster {gradebook}")
+    for line in lines:
+        if _POINTS in line.cells.get(columns[0], ""):
+            return line.cells.get(column, "").strip()
     return ""
 
 
 def _check_points(column: str, known: str, full: float, fixed: bool) -> None:
     if "read only" in known:
         raise UsageError(
-            f"Canvas does not let '{column}' be imported: its points are '{known}'. Name another --column."
+            f"Canvas does not let '{_shown(column)}' be imported: its points are '{_shown(known)}'. "
+            "Name another --column."
         )
     try:
         value = float(known.replace(",", "."))
@@ -98,10 +96,15 @@ def _check_points(column: str, known: str, full: float, fixed: bool) -> None:
     if abs(value - full) > 1e-6:
         said = f"--out-of says {number(full)}" if fixed else f"the course has {number(full)}"
         raise UsageError(
-            f"'{column}' is worth {number(value)} points in Canvas, and {said}. "
+            f"'{_shown(column)}' is worth {number(value)} points in Canvas, and {said}. "
             f"Change it in Canvas, or scale the grades with --out-of {number(value)}."
         )
 
 
 def _list(names: list[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names)
+    return ", ".join(f"'{_shown(name)}'" for name in names)
+
+
+def _shown(text: str) -> str:
+    """A text of Canvas's file within a sentence."""
+    return printable(text).replace("\n", " ")

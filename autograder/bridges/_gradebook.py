@@ -25,6 +25,7 @@ from autograder.bridges._words import comment
 from autograder.bulk.grades import ClassGrades, ExerciseGrade, StudentGrade, exercise_columns
 from autograder.catalogue import Course
 from autograder.errors import AutograderError, UsageError
+from autograder.protocol import printable
 
 _NAME = "gradebook.db"
 _HOW = (
@@ -44,7 +45,7 @@ def write_gradebook(
     Raises:
         UsageError: there is no nbgrader, or the gradebook cannot be read or written.
     """
-    fine = ready(grades.students)
+    fine = ready(grades.students, options.with_bonus)
     document = gradebook_document(course, fine.students, options)
     interpreter = shutil.which(python or sys.executable)
     if interpreter is None:
@@ -172,7 +173,7 @@ def _run(interpreter: str, folder: Path, document: Mapping[str, Any]) -> dict[st
         answer: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
         last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
-        raise AutograderError(f"{interpreter} could not write the gradebook: {last}") from None
+        raise AutograderError(f"{interpreter} could not write the gradebook: {printable(last)}") from None
     return answer
 
 
@@ -181,7 +182,7 @@ def _check(answer: Mapping[str, Any], interpreter: str, path: Path, assignment: 
         raise UsageError(f"{interpreter} has no nbgrader. {_HOW}")
     if "old" in answer:
         raise UsageError(f"{interpreter} has nbgrader {answer['old']}, and 0.9.6 or newer is needed. {_HOW}")
-    error = answer.get("error", "")
+    error = printable(answer.get("error", ""))
     if "other cells: " in error:
         raise UsageError(
             f"{path} has an assignment {assignment} with cells that are not of this course: "

@@ -31,8 +31,11 @@ class Ready:
     left_out: tuple[str, ...]
 
 
-def ready(students: Sequence[StudentGrade]) -> Ready:
-    """Sort out who has no grade yet: a fault of the grader is never a student's zero."""
+def ready(students: Sequence[StudentGrade], with_bonus: bool = False) -> Ready:
+    """Sort out who has no grade yet: neither a fault of the grader nor what was never graded is a student's zero.
+
+    Optional exercises have to be graded only ``with_bonus``.
+    """
     fine, left_out = [], []
     for student in students:
         if not student.exercises:
@@ -41,6 +44,11 @@ def ready(students: Sequence[StudentGrade]) -> Ready:
             left_out.append(
                 f"{student.student}: a fault of the grader ended {', '.join(student.faults)}. "
                 "Run `course grade` again, or set the score in overrides.csv."
+            )
+        elif never := student.never_graded(with_bonus):
+            left_out.append(
+                f"{student.student}: never graded in {', '.join(never)}. Run `course grade` without --exercise and "
+                "--lesson, or set the score with `course override`."
             )
         else:
             fine.append(student)
@@ -81,12 +89,15 @@ def notes_on_points(students: Sequence[StudentGrade], options: Options) -> list[
 def ids_in(lms: str, students: Sequence[StudentGrade], roster: Roster) -> tuple[dict[str, str], list[str]]:
     """The ids by which ``lms`` ("canvas" or "moodle") knows the students, and a sentence for each who has none.
 
-    The roster's id counts, else the download's.  Nothing is guessed: whose two ids differ has none, and neither have
-    two hand-ins with the same id.
+    The roster's id counts, else the download's.  Nothing is guessed: who is in doubt has none, nor has whose two ids
+    differ, nor have two hand-ins with the same id.
     """
     found, without = {}, []
-    other = _kind(roster) not in (None, lms)
+    other = roster.lms not in (None, lms)
     for student in students:
+        if student.doubt:
+            without.append(f"{student.student}: {student.doubt}. Correct the roster, or give it a column student_id.")
+            continue
         by_roster = student.roster.lms_id if student.roster is not None and not other else ""
         by_roster = by_roster if by_roster.isascii() and by_roster.isdigit() else ""
         submission = student.submission
@@ -110,16 +121,3 @@ def ids_in(lms: str, students: Sequence[StudentGrade], roster: Roster) -> tuple[
 
 
 _NAMES = {"canvas": "Canvas id", "moodle": "Moodle participant number"}
-
-
-def _kind(roster: Roster) -> str | None:
-    """Whose export the roster is; None if it is a table of the kit's own."""
-    columns = {column.strip().casefold() for column in roster.columns}
-    if "identifier" in columns:
-        return "moodle"
-    return "canvas" if {"student", "id", "section"} <= columns else None
-
-
-def is_canvas_export(roster: Roster) -> bool:
-    """Whether the roster is Canvas's gradebook export."""
-    return _kind(roster) == "canvas"

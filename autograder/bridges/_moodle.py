@@ -28,7 +28,7 @@ def to_moodle(grades: ClassGrades, options: Options) -> Sheet:
     Raises:
         UsageError: the worksheet's assignment cannot take these points.
     """
-    fine = ready(grades.students)
+    fine = ready(grades.students, options.with_bonus)
     columns = grades.roster.columns
     if {_IDENTIFIER, _GRADE, _MODIFIED} <= set(columns):
         return _filled(grades, fine, options)
@@ -73,7 +73,7 @@ def _by_row(students: Sequence[StudentGrade]) -> tuple[dict[int, StudentGrade], 
     for student in students:
         submission = student.submission
         if student.roster is None:
-            left_out.append(f"{student.student}: not in the worksheet.")
+            left_out.append(f"{student.student}: {student.doubt or 'not in the worksheet'}.")
         elif (
             submission is not None
             and submission.lms == "moodle"

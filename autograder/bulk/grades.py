@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from autograder.bulk.overrides import Override, load_overrides
-from autograder.bulk.roster import Roster, Student, load_roster
+from autograder.bulk.overrides import Override, called_as, load_overrides
+from autograder.bulk.roster import Match, Roster, Student, load_roster
 from autograder.bulk.store import Store
 from autograder.bulk.submissions import Submission
-from autograder.catalogue import Course, Lesson
+from autograder.catalogue import Course, Exercise, Lesson
 from autograder.errors import UsageError
 from autograder.result import ExerciseResult, RunResult
+
+_BY_HAND = "This exercise was not graded by the course's checks; its score was set by hand."
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,11 @@ class ExerciseGrade:
 
 @dataclass(frozen=True, slots=True)
 class StudentGrade:
-    """One student.  ``name`` is the best that is known: the roster's, the download's, or the id."""
+    """One student.  ``name`` is the best that is known: the roster's, the download's, or the id.
+
+    ``ungraded`` are the course's exercises that have neither a result nor a score set by hand.  ``doubt`` says why an
+    id of this student is not to be trusted, and is empty if nothing speaks against it.
+    """
 
     student: str
     name: str
@@ -55,6 +61,12 @@ class StudentGrade:
     submission: Submission | None
     result: RunResult
     exercises: tuple[ExerciseGrade, ...]
+    ungraded: tuple[Exercise, ...] = ()
+    doubt: str = ""
+
+    def never_graded(self, with_bonus: bool = False) -> tuple[str, ...]:
+        """Ids of the exercises without which there is no total; optional ones are in none unless bonus is."""
+        return tuple(exercise.id for exercise in self.ungraded if with_bonus or not exercise.optional)
 
     @property
     def points(self) -> float:
@@ -101,7 +113,8 @@ def class_grades(course: Course, out: Path, roster: Path | None = None) -> Class
     reading = GradesReader(course, out, roster)
     students = tuple(reading)
     if not students:
-        raise UsageError(f"There are no results in {out}. Run `course grade` with --out {out} first.")
+        damaged = "".join(f" {note}" for note in reading.damaged)
+        raise UsageError(f"There are no results in {out}. Run `course grade` with --out {out} first.{damaged}")
     return ClassGrades(students, reading.roster, reading.notes())
 
 
@@ -116,45 +129,138 @@ class GradesReader:
         self._course = course
         self._store = Store(out)
         self.roster = load_roster(roster) if roster is not None else self._store.roster()
-        self._overrides = load_overrides(self._store.overrides)
+        self._students = self._store.students()
+        self._overrides = called_as(load_overrides(self._store.overrides), self._students)
         self._submissions = self._store.submissions()
+        self.damaged: list[str] = []
         self._notes: list[str] = []
-        self._matched: set[int] = set()
+        self._matched: dict[int, list[str]] = {}
+        self._known = {exercise.id for exercise in course.exercises}
+        self._untimed = 0
 
     def __iter__(self) -> Iterator[StudentGrade]:
-        for student in self._store.students():
+        for student in self._students:
             result = self._store.read(student)
+            submission = self._submission(student)
+            match = self._match(student, submission)
             if result is None:
-                self._notes.append(f"{student}: the result is damaged; run `course grade` again.")
+                self.damaged.append(f"{student}: the result is damaged; run `course grade` again.")
+                self._notes.append(self.damaged[-1])
                 continue
-            yield self._grade(student, result)
+            if match.row is None and self.roster.students:
+                self._notes.append(f"{student}: not found in the roster{f': {match.why}' if match.why else ''}.")
+            self._untimed += not _tells_lateness(submission, match.row)
+            yield self._grade(student, result, submission, match)
 
     def notes(self) -> tuple[str, ...]:
-        """Sentences about who could not be found; complete once all students have been read."""
-        missing = [row.name or row.student or row.login for row in self.roster.students if id(row) not in self._matched]
-        names = ", ".join(missing)
-        return (*self._notes, *([f"In the roster, and without a hand-in: {names}."] if missing else []))
+        """Sentences about who could not be found, and what counts nowhere; complete once all have been read."""
+        rows = self.roster.students
+        shared = [
+            f"{' and '.join(self._matched[id(row)])}: all fit {_called(row)} in the roster."
+            for row in rows
+            if len(self._matched.get(id(row), ())) > 1
+        ]
+        names = ", ".join(_called(row) for row in rows if id(row) not in self._matched)
+        missing = [f"In the roster, and without a hand-in: {names}."] if names else []
+        return (*self._notes, *shared, *missing, *self._stray_overrides(), *self.times_missing())
 
-    def _grade(self, student: str, result: RunResult) -> StudentGrade:
-        submission = self._submissions.get(student)
+    def times_missing(self) -> tuple[str, ...]:
+        """A sentence if there is a deadline and it cannot be known who kept it; complete once all have been read."""
+        if not self._untimed or not any(lesson.deadline for lesson in self._course.lessons):
+            return ()
+        return (
+            f"There is a deadline, and for {self._untimed} of {len(self._students)} hand-ins no time is known: they "
+            "count as on time. Give the times in a column `submitted` of the roster.",
+        )
+
+    def _submission(self, student: str) -> Submission | None:
+        found = self._submissions.get(student)
+        if found is not None and found.submitted is not None and found.submitted.tzinfo is None:
+            self._notes.append(f"{student}: the time of handing in has no time zone in collected.json and is not used.")
+            return replace(found, submitted=None)
+        return found
+
+    def _match(self, student: str, submission: Submission | None) -> Match:
+        if submission is None:
+            match = self.roster.match(student)
+        else:
+            match = self.roster.match(student, submission.name, submission.lms_id, submission.lms)
+        for row in match.rows:
+            of_row = self._matched.setdefault(id(row), [])
+            if match.row is row:
+                of_row.append(student)
+        return match
+
+    def _grade(self, student: str, result: RunResult, submission: Submission | None, match: Match) -> StudentGrade:
+        row = match.row
         name = submission.name if submission else ""
-        row = self.roster.find(student, name, submission.lms_id if submission else None)
-        if row is not None:
-            self._matched.add(id(row))
-        elif self.roster.students:
-            self._notes.append(f"{student}: not found in the roster.")
+        overrides = self._overrides.get(student, {})
+        result = _with_scores_by_hand(self._course, result, overrides)
+        graded = {exercise.id for exercise in result.exercises}
+        self._known |= graded
         return StudentGrade(
             student=student,
             name=(row.name if row and row.name else name) or student,
             roster=row,
             submission=submission,
             result=result,
-            exercises=_grades(self._course, result, row, submission, self._overrides.get(student, {})),
+            exercises=_grades(self._course, result, row, submission, overrides),
+            ungraded=tuple(exercise for exercise in self._course.exercises if exercise.id not in graded),
+            doubt=match.why if match.stopped else "",
         )
+
+    def _stray_overrides(self) -> list[str]:
+        """Lines that count nowhere."""
+        strays = []
+        for student, items in self._overrides.items():
+            if student not in self._students:
+                strays.append(f"overrides.csv sets scores of {student}, who has no result: they count nowhere.")
+                continue
+            strays += [
+                f"overrides.csv sets a score of {student} for {exercise}, which is no exercise: it counts nowhere."
+                for exercise in items
+                if exercise not in self._known
+            ]
+        return strays
+
+
+def _called(row: Student) -> str:
+    return row.name or row.student or row.login or row.email or row.lms_id or row.sis_user_id
+
+
+def _with_scores_by_hand(course: Course, result: RunResult, overrides: Mapping[str, Override]) -> RunResult:
+    """The result with an exercise for each score that was set by hand where nothing had been graded."""
+    found = {exercise.id: exercise for exercise in result.exercises}
+    new = {
+        exercise.id: ExerciseResult(
+            id=exercise.id,
+            lesson=exercise.lesson,
+            title=exercise.title,
+            points=exercise.points,
+            score=0.0,
+            optional=exercise.optional,
+            outcome="skipped",
+            seconds=0.0,
+            file=None,
+            line=None,
+            counts=not exercise.optional,
+            message=_BY_HAND,
+        )
+        for exercise in course.exercises
+        if exercise.id in overrides and exercise.id not in found
+    }
+    if not new:
+        return result
+    every = {**found, **new}
+    order = [exercise.id for exercise in course.exercises if exercise.id in every]
+    return replace(result, exercises=tuple(every[name] for name in dict.fromkeys((*order, *found))))
 
 
 def lateness(course: Course, lesson: Lesson, student: Student | None, submission: Submission | None) -> Lateness | None:
-    """What a lesson's hand-in costs for being late; None if it is not, or if nobody knows."""
+    """What a lesson's hand-in costs for being late; None if it is not, or if nobody knows.
+
+    The course's grace moves the deadline: days are counted from its end.
+    """
     submitted = (student.submitted if student else None) or (submission.submitted if submission else None)
     deadline = _deadline(lesson, student)
     if deadline is None:
@@ -166,13 +272,24 @@ def lateness(course: Course, lesson: Lesson, student: Student | None, submission
         days, how = 1, "marked late by the LMS, which does not say by how much: counted as one day"
     else:
         over = submitted - deadline
-        if over <= course.late.grace:
+        grace = course.late.grace
+        if over <= grace:
             return None
-        days = math.ceil(over / timedelta(days=1))
+        days = math.ceil((over - grace) / timedelta(days=1))
         how = f"handed in {_span(over)} after the deadline of {deadline:%Y-%m-%d %H:%M %Z}"
+        how += f", with {_span(grace)} of grace" if grace else ""
     lost = min(course.late.at_most, days * course.late.per_day)
     sentence = f"Lesson {lesson.number}: {how}. That costs {100 * lost:.3g}% of its score."
     return Lateness(lesson.number, days, 1 - lost, sentence)
+
+
+def _tells_lateness(submission: Submission | None, row: Student | None) -> bool:
+    """Whether it is known when somebody handed in, or at least, as in Canvas's names, whether it was late."""
+    if row is not None and row.submitted is not None:
+        return True
+    return submission is not None and (
+        submission.submitted is not None or submission.late or submission.lms == "canvas"
+    )
 
 
 def _deadline(lesson: Lesson, student: Student | None) -> datetime | None:
@@ -181,7 +298,10 @@ def _deadline(lesson: Lesson, student: Student | None) -> datetime | None:
         return deadline
     if student.extended_to is not None:
         return max(deadline, student.extended_to)
-    return deadline + student.extension if student.extension is not None else deadline
+    try:
+        return deadline + (student.extension or timedelta(0))
+    except OverflowError:  # a deadline at the end of time
+        return deadline
 
 
 def _grades(

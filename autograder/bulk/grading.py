@@ -7,6 +7,7 @@ there, and each holds the fingerprints by which the next run knows what is still
 from __future__ import annotations
 
 import os
+import shlex
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -100,8 +101,11 @@ class ClassRun:
 
     def replay(self, hand_in: HandInPath) -> tuple[RunResult, RunResult | None]:
         """Grade one hand-in once more without keeping anything; with the result that is kept, if there is one."""
+        request = replace(
+            self._request(hand_in, self.exercises), repro_options=f" --dir {shlex.quote(str(hand_in.path))}"
+        )
         with self.make_grader() as grader:
-            return grader.grade(self._request(hand_in, self.exercises)), self.store.read(hand_in.student)
+            return grader.grade(request), self.store.read(hand_in.student)
 
     def _marks(self, grader: Grader) -> Mapping[str, str]:
         """For each exercise a hash of all but the hand-in that its result depends on."""

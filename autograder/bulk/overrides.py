@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import csv
+import fcntl
 import io
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from autograder.bulk.sheets import read_sheet
 from autograder.errors import UsageError
 from autograder.release.files import write_whole
 
 _COLUMNS = ("student", "exercise", "score", "reason")
+_MOST = 1e6  # points; more is a typing error
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,36 +33,92 @@ Overrides = Mapping[str, Mapping[str, Override]]  # student -> exercise -> overr
 
 
 def load_overrides(path: Path) -> Overrides:
-    """The overrides at ``path``; none if there is no such file.
+    """The overrides at ``path``; none if there is no such file.  Students are called as the file calls them.
 
     Raises:
         UsageError: a line is not what it should be; the sentence has its number.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        columns, lines = read_sheet(path, str(path))
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError):
-        raise UsageError(f"{path} cannot be read as UTF-8 text. Save it again as CSV.") from None
+    if missing := [name for name in _COLUMNS if name not in columns] if columns else []:
+        raise UsageError(f"{path} has no column {' and '.join(missing)}. Its first line must be: {','.join(_COLUMNS)}.")
     found: dict[str, dict[str, Override]] = {}
-    for number, row in enumerate(csv.DictReader(io.StringIO(text)), start=2):
-        values = [(row.get(name) or "").strip() for name in _COLUMNS]
-        try:
-            score = float(values[2])
-        except ValueError:
-            score = math.nan
-        if not values[0] or not values[1] or not math.isfinite(score) or score < 0 or not values[3]:
-            raise UsageError(f"{path}, line {number}: each line needs a student, an exercise, a score and a reason.")
-        found.setdefault(values[0], {})[values[1]] = Override(values[0], values[1], score, values[3])
+    for line in lines:
+        student, exercise, score, reason = (line.cells.get(name, "") for name in _COLUMNS)
+        item = Override(student, exercise.strip(), _points(score), reason.strip())
+        if not student.strip() or not item.exercise or not is_score(item.score) or not item.reason:
+            raise UsageError(
+                f"{path}, line {line.number}: each line needs a student, an exercise, a score and a reason."
+            )
+        found.setdefault(student, {})[item.exercise] = item
     return found
 
 
 def save_overrides(path: Path, overrides: Overrides) -> None:
-    """Write the overrides, whole or not at all."""
+    """Write the overrides, whole or not at all, so that `load_overrides` gives the same ones.
+
+    Raises:
+        UsageError: a score is no number of points, or the file cannot be written.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)
     for student in sorted(overrides):
         for item in sorted(overrides[student].values(), key=lambda one: one.exercise):
-            writer.writerow((item.student, item.exercise, f"{item.score:g}", item.reason))
-    write_whole(path, text.getvalue().encode())
+            if not is_score(item.score):
+                raise UsageError(f"{item.score} is no number of points. A score is from 0 to {_MOST:.0f}.")
+            writer.writerow((item.student, item.exercise, exact(item.score), item.reason))
+    write_whole(path, text.getvalue().encode("utf-8", "replace"))
+
+
+@contextmanager
+def changing_overrides(path: Path) -> Iterator[None]:
+    """Hold the overrides from reading to writing; whoever else wants to change them waits.
+
+    Raises:
+        UsageError: the folder cannot be written to.
+    """
+    try:
+        stream = path.with_name(f".{path.name}.lock").open("w")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written ({(error.strerror or str(error)).lower()}).") from None
+    with stream:
+        with suppress(OSError):  # a network drive without locks
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+def called_as(overrides: Overrides, students: Iterable[str]) -> Overrides:
+    """The overrides with each student called as in ``students``: spaces around an id in the file make no difference.
+
+    An id that is nobody's, or could be that of two, stays as it is.
+    """
+    known = set(students)
+    stripped: dict[str, list[str]] = {}
+    for student in sorted(known):
+        stripped.setdefault(student.strip(), []).append(student)
+    found: dict[str, dict[str, Override]] = {}
+    for student, items in overrides.items():
+        fits = [student] if student in known else stripped.get(student.strip(), [])
+        name = fits[0] if len(fits) == 1 else student
+        found.setdefault(name, {}).update({key: replace(item, student=name) for key, item in items.items()})
+    return found
+
+
+def is_score(value: float) -> bool:
+    """Whether it is a number of points that somebody can have."""
+    return math.isfinite(value) and 0 <= value <= _MOST
+
+
+def exact(value: float) -> str:
+    """A number with all its digits, and without a trailing ``.0``."""
+    return repr(float(value)).removesuffix(".0")
+
+
+def _points(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

@@ -6,14 +6,14 @@ are; columns that nobody knows are ignored.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from autograder.bulk.names import contradict, folded, same_name
+from autograder.bulk.sheets import read_sheet
 from autograder.errors import UsageError
 
 # Column by field: our own name first, then those of Canvas's gradebook and of Moodle's worksheet.
@@ -30,7 +30,9 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
 }
 _NOT_STUDENTS = re.compile(r"\s*(points possible|student, test)\s*", re.IGNORECASE)
 _PARTICIPANT = re.compile(r"participant\s+(\d+)", re.IGNORECASE)
-_DAYS = re.compile(r"(\d+(?:\.\d+)?)\s*(?:d|days?)?", re.IGNORECASE)
+_DAYS = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:d|days?)?", re.IGNORECASE | re.ASCII)
+_MOST_DAYS = 3660  # of an extension; more is a typing error
+_ANONYMOUS = "anon_"  # how the kit names who is anonymous in Canvas: by an id that its gradebook does not know
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,36 +58,121 @@ class Student:
 
 
 @dataclass(frozen=True, slots=True)
+class Match:
+    """Who somebody is: ``row``, or None with a reason in ``why`` if there is one to tell.
+
+    ``stopped`` means that an id led to ``rows`` and something spoke against them: no id of this student is to be
+    trusted.  ``rows`` are those that were considered.
+    """
+
+    row: Student | None = None
+    why: str = ""
+    rows: tuple[Student, ...] = ()
+    stopped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Roster:
     """The rows of a roster in their order, and the names of its columns."""
 
     students: tuple[Student, ...] = ()
     columns: tuple[str, ...] = ()
 
-    def find(self, student: str, name: str = "", lms_id: str | None = None) -> Student | None:
-        """The row of the student whom the kit calls ``student``; None if none, or more than one, fits.
+    @property
+    def lms(self) -> str | None:
+        """Whose export it is, "canvas" or "moodle"; None if it is a table of the kit's own."""
+        columns = {column.strip().casefold() for column in self.columns}
+        if "identifier" in columns:
+            return "moodle"
+        return "canvas" if {"student", "id", "section"} <= columns else None
 
-        Looked for by the kit's id, the LMS's id, login, e-mail and number, and the name, in this order.
+    def find(self, student: str, name: str = "", lms_id: str | None = None, lms: str = "") -> Student | None:
+        """The row of the student whom the kit calls ``student``; None if none, or more than one, fits."""
+        return self.match(student, name, lms_id, lms).row
+
+    def match(self, student: str, name: str = "", lms_id: str | None = None, lms: str = "") -> Match:
+        """Look for the row of ``student``, who handed in under ``name`` and ``lms_id`` in ``lms``, if that is known.
+
+        The column of the kit's own ids decides.  Else an id is compared with ids of its kind only: a Canvas user's with
+        Canvas's, a Moodle participant's with Moodle's, the number or e-mail in Gradescope's list with those.  A plain
+        folder is somebody's if its whole name is a login, an e-mail or a number, or if it ends in one of the ids of a
+        student whose name it begins with.  Last come names that nobody else has.  A row whose name contradicts an id
+        is nobody's.
         """
-        tail = student.rpartition("_")[2]
+        own = self._rows(lambda row: row.student != "" and row.student in (student, student.strip()))
+        if len(own) > 1:
+            return Match(None, f"{student} is in the roster twice. Remove one of its lines", own, True)
+        if own:
+            return Match(own[0], rows=own)
+        kind, found = self._by_id(student, name, lms_id, lms)
+        if len(found) > 1:
+            return Match(None, f"its {kind} fits more than one line of the roster", found, True)
+        if found and contradict(name, found[0].name):
+            why = f"its {kind} is that of {found[0].name} in the roster, and it was handed in by {name}"
+            return Match(None, why, found, True)
+        return Match(found[0], rows=found) if found else self._by_name(student, name, lms_id, lms)
 
-        def namesake(row: Student) -> bool:
-            return row.lms_id != "" and lms_id is not None and row.lms_id != lms_id
+    def _rows(self, fits: Callable[[Student], bool]) -> tuple[Student, ...]:
+        return tuple(row for row in self.students if fits(row))
 
-        tries: tuple[Callable[[Student], bool], ...] = (
-            lambda row: row.student == student,
-            lambda row: lms_id is not None and row.lms_id == lms_id,
-            lambda row: tail != "" and tail in (row.lms_id, row.sis_user_id, row.email),
-            lambda row: student in (row.login, row.email, row.sis_user_id, row.email.partition("@")[0]),
-            lambda row: row.name != "" and _folded(row.name) in (_folded(name), _folded(student)) and not namesake(row),
-        )
-        for fits in tries:
-            found = [row for row in self.students if fits(row)]
-            if len(found) == 1:
-                return found[0]
-            if found:
-                return None
-        return None
+    def _by_id(self, student: str, name: str, lms_id: str | None, lms: str) -> tuple[str, tuple[Student, ...]]:
+        """What the id is, and the rows with it."""
+        if lms in ("canvas", "moodle"):
+            comparable = self._has_ids_of(student, lms)
+            found = self._rows(lambda row: comparable and bool(lms_id) and row.lms_id == lms_id)
+            return f"{'Canvas id' if lms == 'canvas' else 'Moodle participant number'} {lms_id}", found
+        if lms == "gradescope":
+            return "number or e-mail", self._rows(lambda row: _ends_in_own_id(student, row, lms_id))
+        whole = self._rows(lambda row: student in (row.login, row.email, row.sis_user_id, _local_part(row.email)))
+        if whole:  # the same number may be another's id in the LMS
+            return f"name {student}", whole + self._rows(lambda row: row.lms_id == student and row not in whole)
+        label, _, tail = student.rpartition("_")
+        labelled = self._rows(lambda row: _has_id(row, tail) and same_name(label, row.name))
+        if labelled or lms_id is None:
+            return f"number {tail}", labelled
+        return f"id {lms_id}", self._rows(lambda row: row.lms_id == lms_id and same_name(name, row.name))
+
+    def _by_name(self, student: str, name: str, lms_id: str | None, lms: str) -> Match:
+        wanted = {folded(name), folded(student)} - {""}
+        found = self._rows(lambda row: folded(row.name) in wanted)
+        same = tuple(row for row in found if not self._namesake(row, student, lms_id, lms))
+        if len(same) == 1:
+            return Match(same[0], rows=same)
+        if same:
+            return Match(None, f"the roster has {same[0].name} more than once, and no id says which", same)
+        if found:
+            return Match(None, f"{found[0].name} in the roster has another id than the hand-in", found)
+        label, _, tail = student.rpartition("_")
+        others = self._rows(lambda row: lms in ("", "folder") and bool(label) and _has_id(row, tail))
+        if others:
+            return Match(None, f"the number {tail} is that of {others[0].name}, and the names differ")
+        return Match()
+
+    def _namesake(self, row: Student, student: str, lms_id: str | None, lms: str) -> bool:
+        """Whether the row is another's of the same name, since both have an id of one kind and these differ."""
+        if lms == "gradescope":
+            tail = student.rpartition("_")[2]
+            numbered = "_" in student and tail != lms_id and "@" not in tail
+            return numbered and row.sis_user_id not in ("", tail)
+        comparable = lms not in ("canvas", "moodle") or self._has_ids_of(student, lms)
+        return comparable and lms_id is not None and row.lms_id not in ("", lms_id)
+
+    def _has_ids_of(self, student: str, lms: str) -> bool:
+        return self.lms in (None, lms) and not (lms == "canvas" and student.startswith(_ANONYMOUS))
+
+
+def _has_id(row: Student, tail: str) -> bool:
+    return tail != "" and tail in (row.lms_id, row.sis_user_id, row.email)
+
+
+def _ends_in_own_id(student: str, row: Student, submission: str | None) -> bool:
+    """Whether a folder from Gradescope ends in the row's number or e-mail; without these it ends in a submission's."""
+    own = (value for value in (row.sis_user_id, row.email) if value and value != submission)
+    return any(student.casefold().endswith(f"_{value.casefold()}") for value in own)
+
+
+def _local_part(email: str) -> str:
+    return email.partition("@")[0]
 
 
 def load_roster(path: Path) -> Roster:
@@ -95,13 +182,9 @@ def load_roster(path: Path) -> Roster:
         UsageError: there is no such file, it is no CSV with a column of names or ids, or an extension is unreadable.
     """
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise UsageError(f"The roster {path} cannot be read ({(error.strerror or str(error)).lower()}).") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"The roster {path} is not UTF-8. Save it as 'CSV UTF-8' and try again.") from None
-    reader = csv.DictReader(io.StringIO(text), dialect=_dialect(text))
-    columns = tuple(reader.fieldnames or ())
+        columns, lines = read_sheet(path, f"The roster {path}")
+    except FileNotFoundError:
+        raise UsageError(f"The roster {path} cannot be read (no such file or directory).") from None
     known = {field: _column(columns, names) for field, names in _COLUMNS.items()}
     if not any(known[field] for field in ("student", "name", "lms_id", "login", "email")):
         raise UsageError(
@@ -109,28 +192,17 @@ def load_roster(path: Path) -> Roster:
             "student_id, name, email, ID (Canvas), Identifier (Moodle)."
         )
     students = []
-    for number, raw in enumerate(reader, start=2):
-        row = {key: value for key, value in raw.items() if isinstance(key, str) and isinstance(value, str)}
-        values = {field: row.get(column, "").strip() if column else "" for field, column in known.items()}
+    for line in lines:
+        values = {field: line.cells.get(column, "").strip() if column else "" for field, column in known.items()}
         if _NOT_STUDENTS.fullmatch(values["name"]) or not any(values.values()):
             continue
-        students.append(_student(values, row, f"{path}, line {number}"))
+        students.append(_student(values, line.cells, f"{path}, line {line.number}"))
     return Roster(tuple(students), columns)
 
 
-def _dialect(text: str) -> type[csv.Dialect]:
-    """Comma or semicolon, as spreadsheets of different countries write."""
-    first = text.partition("\n")[0]
-
-    class Separated(csv.excel):
-        delimiter = ";" if first.count(";") > first.count(",") else ","
-
-    return Separated
-
-
 def _column(columns: tuple[str, ...], names: tuple[str, ...]) -> str | None:
-    folded = {column.strip().casefold(): column for column in columns if column}
-    return next((folded[name] for name in names if name in folded), None)
+    known = {column.strip().casefold(): column for column in columns if column}
+    return next((known[name] for name in names if name in known), None)
 
 
 def _student(values: Mapping[str, str], row: Mapping[str, str], place: str) -> Student:
@@ -157,7 +229,10 @@ def _extension(text: str, place: str) -> tuple[timedelta | None, datetime | None
     if not text:
         return None, None
     if match := _DAYS.fullmatch(text):
-        return timedelta(days=float(match[1])), None
+        days = float(match[1].replace(",", "."))
+        if days > _MOST_DAYS:
+            raise UsageError(f"{place}: an extension of {text!r} days is too long. It may have {_MOST_DAYS} at most.")
+        return timedelta(days=days), None
     return None, _time(text, place, "extension")
 
 
@@ -173,10 +248,3 @@ def _time(text: str, place: str, column: str) -> datetime:
             f"{days} or leave it empty."
         )
     return time
-
-
-def _folded(name: str) -> str:
-    """A name for comparison: 'Doe, Jane' and 'jane doe' are the same."""
-    family, comma, given = name.partition(",")
-    text = f"{given} {family}" if comma else name
-    return " ".join(text.casefold().split())

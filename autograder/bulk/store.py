@@ -52,7 +52,7 @@ class Store:
         """A student's result; None if there is none or if it is damaged."""
         try:
             return from_document(json.loads(self.path(student).read_text(encoding="utf-8")))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
 
     def write(self, student: str, result: RunResult) -> None:

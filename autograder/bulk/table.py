@@ -47,8 +47,8 @@ class _Row:
     def of(cls, student: StudentGrade) -> _Row:
         late = " ".join(f"lesson{item.lesson}:{item.days}d" for item in student.late)
         overridden = " ".join(item.result.id for item in student.exercises if item.override is not None)
-        # What was not graded by our fault has no score, and who has such a thing no total.
-        total = "" if student.faults else number(student.score)
+        # What was not graded has no score, and who has such a thing no total.
+        total = "" if student.faults or student.never_graded() else number(student.score)
         return cls(
             identity=(harmless(student.student), harmless(student.name)),
             scores={item.result.id: "" if item.is_fault else number(item.score) for item in student.exercises},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from autograder.bulk.store import Store
 from autograder.bulk.table import class_csv
 from autograder.cli.common import current_course, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, UsageError
+from autograder.protocol import printable
 from autograder.release.files import write_whole
 
 _TARGETS = ("canvas", "moodle", "csv", "nbgrader", "gradescope")
@@ -122,7 +124,8 @@ def export(
 
 def _gradescope(grades: ClassGrades, options: Options, out: Path | None, student: str | None) -> tuple[str, ...]:
     """One document, or a folder a student with ``results.json`` in it; returns who was left out."""
-    fine = ready(grades.students if student is None else [one for one in grades.students if one.student == student])
+    chosen = grades.students if student is None else [one for one in grades.students if one.student == student]
+    fine = ready(chosen, options.with_bonus)
     if student is not None and not fine.students and not fine.left_out:
         raise UsageError(f"There is no result of {student!r}. A student's id is the name of a file in OUT/results.")
     for one in fine.students:
@@ -144,13 +147,15 @@ def _make_folder(folder: Path) -> None:
 
 
 def _write(data: bytes, out: Path | None) -> None:
-    """Bytes as they are: stdout then holds the document alone."""
+    """Bytes as they are: stdout then holds the document alone.  On a terminal nothing in it moves the cursor."""
     if out is not None:
         write_whole(out, data)
+    elif sys.stdout.isatty():
+        click.echo(printable(data.decode("utf-8-sig")), nl=False)
     else:
         click.echo(data, nl=False)
 
 
 def _say(sentences: Iterable[str]) -> None:
     for sentence in sentences:
-        click.echo(sentence, err=True)
+        click.echo(printable(sentence).replace("\n", " "), err=True)

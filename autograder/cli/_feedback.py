@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from autograder.cli.common import current_course, shared_options
 from autograder.errors import EXIT_OK
+from autograder.protocol import printable
 
 _OUT = click.argument("out", type=click.Path(path_type=Path, file_okay=False))
 _ROSTER = click.option(
@@ -41,8 +43,7 @@ def feedback(out: Path, roster: Path | None, student: str | None) -> int:
     grades = class_grades(course, out, roster)
     made = write_feedback(course.title, grades, Store(out), student)
     notes = grades.notes if student is None else ()
-    for note in (*notes, *made.notes):
-        click.echo(f"Note: {note}", err=True)
+    _say((*notes, *made.notes))
     commented = f", {made.commented} with comments of yours" if made.commented else ""
     click.echo(f"Wrote {_counted(made.pages, 'feedback page')} to {made.folder}{commented}.")
     if made.zips is None:
@@ -72,8 +73,7 @@ def report(out: Path, roster: Path | None) -> int:
     grades = class_grades(course, out, roster)
     store = Store(out)
     without_page = write_report(course.title, grades, store)
-    for note in grades.notes:
-        click.echo(f"Note: {note}", err=True)
+    _say(grades.notes)
     if without_page:
         click.echo(
             f"Note: its links lead to feedback pages, and {without_page} of them are not there yet. "
@@ -82,6 +82,12 @@ def report(out: Path, roster: Path | None) -> int:
         )
     click.echo(f"Wrote {store.report} on {_counted(len(grades.students), 'student')}.")
     return EXIT_OK
+
+
+def _say(notes: Iterable[str]) -> None:
+    """Notes on stderr, one a line; names in them cannot move the cursor or colour the terminal."""
+    for note in notes:
+        click.echo(f"Note: {printable(note)}".replace("\n", " "), err=True)
 
 
 def _counted(number: int, noun: str) -> str:

@@ -15,7 +15,15 @@ from rich.console import Console
 from autograder.bulk import hand_ins, submissions
 from autograder.bulk.grades import GradesReader
 from autograder.bulk.grading import ClassRun, Progress, Summary
-from autograder.bulk.overrides import Override, load_overrides, save_overrides
+from autograder.bulk.overrides import (
+    Override,
+    called_as,
+    changing_overrides,
+    exact,
+    is_score,
+    load_overrides,
+    save_overrides,
+)
 from autograder.bulk.secret import load_secret
 from autograder.bulk.store import Store
 from autograder.bulk.table import class_csv
@@ -150,25 +158,30 @@ def override(out: Path, student: str, exercise_id: str, score: float | None, rea
     store = Store(out)
     if student not in store.students():
         raise UsageError(
-            f"There is no result of {student} in {out}. Ids are the names of the files in {store.results}."
+            f"There is no result of {printable(student)} in {out}. Ids are the names of the files in {store.results}."
         )
-    overrides = {name: dict(of_student) for name, of_student in load_overrides(store.overrides).items()}
-    mine = overrides.setdefault(student, {})
-    if remove:
-        if mine.pop(exercise.id, None) is None:
-            raise UsageError(f"There is no override of {exercise.id} for {student}.")
-        done = f"{student}: {exercise.id} counts as graded again."
-    else:
-        if score is None or not (reason or "").strip():
-            raise UsageError(
-                "An override needs a score and a reason: course override OUT STUDENT EXERCISE SCORE --reason TEXT."
-            )
-        mine[exercise.id] = Override(student, exercise.id, score, " ".join(str(reason).split()))
-        beyond = f" That is more than its {exercise.points:g}." if score > exercise.points else ""
-        done = f"{student}: {exercise.id} counts {score:g} points from now on.{beyond}"
-    save_overrides(store.overrides, overrides)
-    _write_csv(course, store)
-    click.echo(done)
+    if not remove and (score is None or not (reason or "").strip()):
+        raise UsageError(
+            "An override needs a score and a reason: course override OUT STUDENT EXERCISE SCORE --reason TEXT."
+        )
+    if score is not None and not is_score(score):
+        raise UsageError(f"{score} is no number of points that somebody can have. Nothing was changed.")
+    with changing_overrides(store.overrides):
+        loaded = called_as(load_overrides(store.overrides), store.students())
+        overrides = {name: dict(of_student) for name, of_student in loaded.items()}
+        mine = overrides.setdefault(student, {})
+        if remove:
+            if mine.pop(exercise.id, None) is None:
+                raise UsageError(f"There is no override of {exercise.id} for {printable(student)}.")
+            done = f"{student}: {exercise.id} counts as graded again."
+        else:
+            assert score is not None
+            mine[exercise.id] = Override(student, exercise.id, score, " ".join(str(reason).split()))
+            beyond = f" That is more than its {exercise.points:g}." if score > exercise.points else ""
+            done = f"{student}: {exercise.id} counts {exact(score)} points from now on.{beyond}"
+        save_overrides(store.overrides, overrides)
+        _write_csv(course, store)
+    click.echo(printable(done))
     return EXIT_OK
 
 
@@ -218,7 +231,7 @@ def _replay(console: Console, run: ClassRun, chosen: Sequence[hand_ins.HandInPat
 
 
 def _report(console: Console, course: Course, store: Store, summary: Summary, present: Sequence[str]) -> None:
-    _write_csv(course, store)
+    reader = _write_csv(course, store)
     console.print(f"graded {summary.graded}, unchanged {summary.kept}: {store.grades}", markup=False, soft_wrap=True)
     if summary.empty:
         names = ", ".join(printable(name) for name in summary.empty)
@@ -226,14 +239,19 @@ def _report(console: Console, course: Course, store: Store, summary: Summary, pr
     for message in dict.fromkeys(summary.faults.values()):
         names = a_few([printable(student) for student, fault in summary.faults.items() if fault == message])
         console.print(f"NOT GRADED, through no fault of theirs: {names}: {message}", markup=False, soft_wrap=True)
+    for note in reader.times_missing():
+        console.print(f"Note: {note}", markup=False, soft_wrap=True)
     gone = sorted(set(store.students()) - set(present))
     if gone:
         names = ", ".join(gone)
         console.print(f"a result, and no hand-in any more: {names}", markup=False, soft_wrap=True)
 
 
-def _write_csv(course: Course, store: Store) -> None:
-    write_whole(store.grades, class_csv(GradesReader(course, store.out)).encode())
+def _write_csv(course: Course, store: Store) -> GradesReader:
+    """Write grades.csv; the reader it was made with."""
+    reader = GradesReader(course, store.out)
+    write_whole(store.grades, class_csv(reader).encode())
+    return reader
 
 
 @contextlib.contextmanager

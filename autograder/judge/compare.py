@@ -133,7 +133,7 @@ def _special_message(name: str, wrong: torch.Tensor, got: torch.Tensor, exact: t
     others = f"{_count(wrong)} are like that{_rows_text(wrong)}"
     text = f"{name} is {value} where {right} belongs, at {place}; {others}."
     if torch.isnan(got[index]) and exact[index] == 0:
-        text += " Lanes of a load that are masked off without `other` are undefined, and read as NaN here."
+        text += " NaN comes of 0 / 0, of inf - inf, and of lanes that a load masks off without `other`."
     return text
 
 

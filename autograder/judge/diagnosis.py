@@ -21,6 +21,7 @@ import torch
 from autograder.catalogue import Check
 from autograder.errors import CourseError
 from autograder.judge.oracles import Tensors
+from autograder.packed import unpack
 from autograder.result import CheckResult, Diagnosis
 
 # A model explains an output up to rounding, and no other comes near: distances are relative, see `distance`.
@@ -96,7 +97,9 @@ def load_mistakes(path: Path) -> Mistakes:
     module = types.ModuleType(f"mistakes_{path.parent.name}")
     module.__file__ = str(path)
     try:
-        exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), module.__dict__)
+        text = path.read_text(encoding="utf-8")
+        text = unpack(text) if path.suffix == ".packed" else text
+        exec(compile(text, str(path), "exec"), module.__dict__)
         models = {model.__name__: model for model in module.__dict__.get("MISTAKES", ())}
         texts = {name: _text(inspect.getdoc(model)) for name, model in models.items()}
         signs = tuple(

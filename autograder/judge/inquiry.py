@@ -24,8 +24,9 @@ class Findings:
 
 
 class Inquiry:
-    """Judges replies until a tier with a failure in it has come to its end, and then asks only why.
+    """Judges replies until a tier with a public failure in it has come to its end, and then asks only why.
 
+    A hidden check that fails costs its own weight: what a student sees passed at home is passed here as well.
     ``cases`` holds the checks' cases and, if ``ask_why``, those of the probes behind them: all are one job, as a second
     one would import, open the GPU and compile once more.  ``thorough`` finishes a tier after a failure in it.
     """
@@ -35,6 +36,7 @@ class Inquiry:
     ) -> None:
         self._exercise = exercise
         self._tiers = {check.id: check.tier for check in checks}
+        self._public = frozenset(check.id for check in exercise.checks)
         self._cases = cases
         self._thorough = thorough
         self._ask_why = ask_why
@@ -64,12 +66,15 @@ class Inquiry:
         return Findings(self._verdicts, nearest(mistakes, [probe for probe in probes if probe is not None], device))
 
     def _is_decided(self, verdict: Verdict, reply: CheckReply, following: CheckJob | None) -> bool:
-        if verdict.outcome == "timeout" or (verdict.outcome != "pass" and not self._thorough):
+        if verdict.outcome != "pass" and not self._thorough:
+            return True
+        if verdict.outcome == "timeout" and reply.id in self._public:
             return True
         if following is None or following.id not in self._tiers:
             return True
         same_tier = self._tiers[following.id] == self._tiers[reply.id]
-        return not same_tier and any(verdict.outcome != "pass" for verdict in self._verdicts.values())
+        failed = any(self._verdicts[id].outcome != "pass" for id in self._public.intersection(self._verdicts))
+        return failed and not same_tier
 
     @property
     def _explainable(self) -> bool:

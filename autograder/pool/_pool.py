@@ -29,6 +29,7 @@ from autograder.result import Sandbox
 
 _START_SECONDS = 120.0
 _EXIT_SECONDS = 30.0
+_FIRST_TRY = 0.25
 _CLOSE_SECONDS = 10.0
 
 # What is started. Tests put a worker in its place that lacks layers of the sandbox.
@@ -109,13 +110,15 @@ class Pool:
 
         It returns False to leave the rest out.  One child does the checks one after another; after one that does not
         run to its end, the rest go on in a fresh child.  A check that hits a time limit is run once more with nothing
-        beside it, and only then counts as a timeout.
+        beside it, and only then counts as a timeout.  The first time it gets a part of its CPU time, so that an endless
+        loop is found out early.
 
         Raises:
             WorkerError: the server is gone.
         """
         self.wait_ready()
         left = list(job.checks)
+        first = replace(job.limits, cpu_seconds=job.limits.cpu_seconds * _FIRST_TRY)
 
         def settle(reply: CheckReply) -> bool:
             left.pop(0)
@@ -124,7 +127,7 @@ class Pool:
         go_on = True
         while left and go_on:
             with self._gate.shared():
-                go_on, blame = self._run_child(replace(job, checks=tuple(left)), settle)
+                go_on, blame = self._run_child(replace(job, checks=tuple(left), limits=first), settle)
             if go_on and blame is not None:
                 go_on = settle(self._second_try(job, left[0]) if blame.outcome == "timeout" else blame)
 

@@ -9,11 +9,13 @@ import shutil
 import stat
 import subprocess
 import tempfile
+import time
 import weakref
 from pathlib import Path
 
 _PREFIX = "autograder-"
 _LOCK = ".lock"
+_NEW = 60.0  # seconds
 
 
 class Workplace:
@@ -41,6 +43,8 @@ def clear_left_behind() -> None:
             status = folder.lstat()
             if status.st_uid != os.geteuid() or not stat.S_ISDIR(status.st_mode):
                 continue
+            if time.time() - status.st_mtime < _NEW:
+                continue  # its owner may be about to take the lock
             handle = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -18,6 +18,9 @@ interpreter. In this folder:
     pip install wheels/{wheel}
     grade doctor
 
+`pip` fetches PyTorch and, with it, the libraries for NVIDIA GPUs: several gigabytes. On a machine without such a GPU
+you save most of them by installing PyTorch's CPU build first; PyTorch's own page says how.
+
 `grade doctor` looks at your machine and says what to do about anything that is missing. On Colab, unpack the bundle and
 run `!pip install wheels/{wheel}`, then put `!` before each command.
 
@@ -32,6 +35,8 @@ run `!pip install wheels/{wheel}`, then put `!` before each command.
 What an exercise asks is in `course/exercises/lesson<N>/<exercise>/handout.md`. You write in these files:
 
 {stubs}
+
+Prints in a kernel are left out when it is graded.{companions}
 
 ## Hand in
 
@@ -64,5 +69,14 @@ def student_readme(course: Course, wheel: str) -> str:
         hint_pad=pad(11),
         reset_pad=pad(12),
         stubs="\n".join(stubs),
+        companions=_companions(course),
         url=f"\nThe newest bundle: {course.release_url}\n" if course.release_url else "",
     )
+
+
+def _companions(course: Course) -> str:
+    scripts = sorted((course.root / "course" / "companions").glob("*.py"))
+    if not scripts:
+        return ""
+    rows = "\n".join(f"    python course/companions/{script.name}" for script in scripts)
+    return f" To see your kernels at work on a whole example:\n\n{rows}"

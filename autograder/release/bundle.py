@@ -16,6 +16,7 @@ from pathlib import Path
 from autograder import __version__
 from autograder.catalogue import Course
 from autograder.errors import CourseError, UsageError
+from autograder.packed import pack
 from autograder.release._student_readme import student_readme
 from autograder.release._wheel import build_wheel, read_wheel
 from autograder.release.files import copy_aside, write_whole, zip_bytes
@@ -52,8 +53,10 @@ def make_bundle(course: Course, wheel: Path | None = None) -> Bundle:
     files |= {(PRISTINE / stub).as_posix(): text.encode() for stub, text in stubs.items()}
     files[f"wheels/{built.name}"] = built.data
     files["README.md"] = student_readme(course, built.name).encode()
+    models = dict(_models(course))
+    refuse_leaks(course, files | models)
+    files |= {name.removesuffix(".py") + ".packed": pack(text.decode()).encode() for name, text in models.items()}
     files[MANIFEST] = _manifest(course, files)
-    refuse_leaks(course, files)
     folders = {f"assignments/{Path(stub).parent.as_posix()}" for stub in stubs}
     return Bundle(f"{slug(course.title)}-{__version__}.zip", zip_bytes(files, folders), files)
 
@@ -102,13 +105,19 @@ def slug(title: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-") or "course"
 
 
+def _models(course: Course) -> Iterator[tuple[str, bytes]]:
+    """The models of mistakes by path: students' graders need them, and students had better not read them."""
+    for exercise in course.exercises:
+        if exercise.mistakes.exists():
+            yield exercise.mistakes.relative_to(course.root).as_posix(), _read(exercise.mistakes)
+
+
 def _public_files(course: Course) -> Iterator[tuple[str, bytes]]:
     """Public parts by path in the bundle: named one by one or by folder, never whatever lies about."""
     folder = course.root / "course"
     yield "course/course.toml", _read(folder / "course.toml")
     for exercise in course.exercises:
-        optional = (exercise.mistakes.name,) if exercise.mistakes.exists() else ()
-        for name in (*_EXERCISE_FILES, *optional):
+        for name in _EXERCISE_FILES:
             path = exercise.folder / name
             yield path.relative_to(course.root).as_posix(), _read(path)
         for path in _files_below(exercise.folder):

@@ -113,8 +113,12 @@ def public_exercise(exercise: ExerciseResult, student: str | None = None) -> Pub
         ),
         shares=shares,
         hidden=_hidden_checks(hidden, share(hidden)) if hidden else None,
-        diagnosis=tuple(dict.fromkeys(item.message for item in exercise.diagnosis)) if _public_failure(public) else (),
+        diagnosis=_likely_causes(exercise) if _public_failure(public) else (),
     )
+
+
+def _likely_causes(exercise: ExerciseResult) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f"Likely cause: {item.message}" for item in exercise.diagnosis))
 
 
 def points_text(value: float) -> str:

@@ -127,7 +127,7 @@ def print_story(console: Console, exercise: ExerciseResult) -> None:
         _say(console, f"Note: {remark}", 2)
     failed = next((check for check in exercise.checks if check.outcome not in ("pass", "skipped")), None)
     if failed is not None and failed.repro:
-        _say(console, f"again: {failed.repro}", 2)
+        console.print(Text(f"  again: {failed.repro}"), soft_wrap=True)  # in one line, to be copied
     _say(console, f"hint:  grade hint {exercise.id}", 2)
 
 

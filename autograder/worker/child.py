@@ -15,6 +15,7 @@ import torch
 from autograder.protocol import RAN, CheckJob, CheckReply, Job, decode_job, encode_promise, encode_reply, read_frame
 from autograder.worker import buffers as memory
 from autograder.worker.failures import explain
+from autograder.worker.faults import refuse_tiles_as_truth
 from autograder.worker.loader import load_kernels, load_launch, student_file
 from autograder.worker.process import apply_limits, renew_cpu_limit, silence
 from autograder.worker.sandbox import Confinement
@@ -70,6 +71,7 @@ class _Runner:
             from autograder.worker.compiled import poison_undefined_lanes
 
             poison_undefined_lanes()
+            refuse_tiles_as_truth()
         try:
             student = load_kernels(self._job, self._folder)
         except Exception as error:  # noqa: BLE001 - whatever the student's definitions raise

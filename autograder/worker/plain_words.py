@@ -54,6 +54,11 @@ _COMPLAINTS: tuple[tuple[str, str], ...] = (
         r"used as tl\.static_range (\w+) value is not a constexpr",
         "tl.static_range is unrolled while compiling and takes compile-time constants only; use range here.",
     ),
+    (
+        r"Logical operators 'and' and 'or' are deprecated for non-scalar tensors",
+        "`and`, `or`, `not` and `if` take a single truth value, and this is a tile of them. "
+        "Between tiles write &, | and ~, with parentheses around comparisons.",
+    ),
     (r"cannot convert None of type", "Nothing comes back from the function. Is the `return` missing?"),
     (r"not enough values to unpack \(expected (\d+), got (\d+)\)", "{1} values come back where {0} are expected."),
     (r"too many values to unpack \(expected (\d+).*", "More values come back than the {0} that are expected."),

@@ -15,6 +15,7 @@ from typing import Any
 
 from autograder.protocol import RAN, CheckReply, decode_job, encode_reply, read_frame
 from autograder.worker.failures import explain
+from autograder.worker.faults import refuse_tiles_as_truth
 from autograder.worker.loader import load_kernels, load_launch, student_file
 from autograder.worker.lowering import Lowered, Lowering, Variant, record
 from autograder.worker.process import apply_limits, renew_cpu_limit, silence
@@ -44,6 +45,7 @@ def serve_targets(connection: socket.socket, confinement: Confinement) -> None:
         silence(folder)
         gc.disable()  # the front end makes a great many small objects, and this process ends soon
         apply_limits(job.limits, job.device, len(job.checks))
+        refuse_tiles_as_truth()
         launch = load_launch(Path(job.launch))
         # The assembler is a program of its own; lowering as far as shared memory starts none.
         confinement.enter(folder, job.launch, programs=any(check.case["depth"] == "cubin" for check in job.checks))

@@ -117,6 +117,6 @@ def test_a_score_is_set_by_hand_and_taken_back(own_course: Course, tmp_path: Pat
     done = course(root, *words, "2", "--reason", "Very,\n nice")
     assert "counts 2 points from now on. That is more than its 1." in done.output
     assert store.overrides.read_text() == 'student,exercise,score,reason\nada,score_mask,2,"Very, nice"\n'
-    assert store.grades.read_text().splitlines()[1].startswith("ada,ada,2,2,1,0,,score_mask,")
+    assert store.grades.read_text().splitlines()[1].startswith("ada,ada,2,,1,0,,score_mask,")
     assert course(root, *words, "--remove").return_value == 0
-    assert store.grades.read_text().splitlines()[1].startswith("ada,ada,0,0,1,0,,,")
+    assert store.grades.read_text().splitlines()[1].startswith("ada,ada,0,,1,0,,,")

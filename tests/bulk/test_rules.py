@@ -15,7 +15,7 @@ from autograder.bulk.table import class_csv
 from autograder.catalogue import Course, load_course
 from autograder.errors import CourseError, UsageError
 
-from .making import exercise, handed_in, run_of, with_rules, write
+from .making import asking_for_nothing, exercise, handed_in, run_of, with_rules, write
 
 DEADLINE = datetime.fromisoformat("2026-12-06T23:59:00+01:00")
 
@@ -30,8 +30,8 @@ def score(course: Course, out: Path, student: str = "ada") -> float:
         ("2026-12-06T23:59:00+01:00", 4.0),
         ("2026-12-07T00:14:00+01:00", 4.0),  # within the grace
         ("2026-12-07T00:15:00+01:00", 3.6),
-        ("2026-12-07T23:00:00+00:00", 3.2),  # a day and a minute is two days begun
-        ("2026-12-07T22:59:00+00:00", 3.6),
+        ("2026-12-08T00:14:00+01:00", 3.6),  # the grace moves the deadline: a day after it is one day
+        ("2026-12-08T00:14:01+01:00", 3.2),
         ("2026-12-31T00:00:00+00:00", 2.0),  # never more than at_most
         (None, 4.0),
     ],
@@ -80,7 +80,7 @@ def test_an_extension_moves_the_deadline_and_never_back(
 
 
 def test_an_override_is_the_last_word(course: Course, tmp_path: Path) -> None:
-    ruled = with_rules(course, DEADLINE, per_day=0.5)
+    ruled = with_rules(asking_for_nothing(course), DEADLINE, per_day=0.5)
     store = write(tmp_path, run_of("ada", exercise("a", 2.0), exercise("b", 0.0)))
     store.keep_submissions({"ada": handed_in("ada", "2026-12-07T12:00:00+01:00")})
     save_overrides(store.overrides, {"ada": {"b": Override("ada", "b", 1.5, "Right, but =SUM(renamed).")}})
@@ -93,6 +93,7 @@ def test_an_override_is_the_last_word(course: Course, tmp_path: Path) -> None:
 
 
 def test_a_fault_of_ours_is_no_zero(course: Course, tmp_path: Path) -> None:
+    course = asking_for_nothing(course)
     faulty = exercise("b", 0.0, outcome="grader-error")
     store = write(tmp_path, run_of("ada", exercise("a", 2.0), faulty))
     grades = class_grades(course, tmp_path)
@@ -133,14 +134,15 @@ def test_a_roster_of_an_lms_is_read_as_it_is(tmp_path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
     roster = load_roster(path)
     assert [student.lms_id for student in roster.students] == ["1001", "1002"]
-    for student, name, lms_id in (
-        ("doejane_1001", "", None),
-        ("anything", "", "1001"),
-        ("jdoe", "", None),
-        ("Jane Doe", "", None),
-        ("x", "jane  DOE", None),
+    assert roster.lms in ("canvas", "moodle")
+    for student, name, lms_id, lms in (
+        ("doejane_1001", "", None, ""),
+        ("anything", "", "1001", roster.lms),
+        ("jdoe", "", None, ""),
+        ("Jane Doe", "", None, ""),
+        ("x", "jane  DOE", None, ""),
     ):
-        found = roster.find(student, name, lms_id)
+        found = roster.find(student, name, lms_id, lms)
         assert found is not None, student
         assert found.lms_id == "1001"
     assert roster.find("nobody_77") is None
@@ -237,5 +239,58 @@ def test_a_late_policy_that_makes_no_sense_is_refused(own_course: Course, line: 
         load_course(own_course.root)
 
 
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "1e300", "1" + "0" * 400])
+def test_a_number_of_the_course_that_cannot_be_used_is_named(own_course: Course, number: str) -> None:
+    toml = own_course.root / "course" / "course.toml"
+    rows = toml.read_text().split("\n")
+    toml.write_text("\n".join(f"grace_minutes = {number}" if row.startswith("grace") else row for row in rows))
+    with pytest.raises(CourseError, match="'grace_minutes' is not a number that can be used"):
+        load_course(own_course.root)
+
+
+def test_a_file_of_the_course_that_is_nested_too_deeply_is_named(own_course: Course) -> None:
+    (own_course.root / "course" / "course.toml").write_text("a = " + "[" * 100_000)
+    with pytest.raises(CourseError, match=r"course\.toml is not valid TOML"):
+        load_course(own_course.root)
+
+
+def test_a_deadline_at_the_end_of_time_can_be_extended(course: Course, tmp_path: Path) -> None:
+    ruled = with_rules(course, datetime.fromisoformat("9999-12-31T23:59:00+00:00"), per_day=0.5)
+    store = write(tmp_path, run_of("ada", exercise("a", 2.0)))
+    store.keep_submissions({"ada": handed_in("ada", "2026-12-07T12:00:00+01:00")})
+    roster = tmp_path / "r.csv"
+    roster.write_text("student_id,extension\nada,3660\n")
+    store.keep_roster(roster)
+    assert score(ruled, tmp_path) == 2.0
+
+
+def test_the_sentence_on_lateness_tells_of_the_grace(course: Course, tmp_path: Path) -> None:
+    ruled = with_rules(course, DEADLINE, per_day=0.1, grace=timedelta(minutes=15))
+    store = write(tmp_path, run_of("ada", exercise("a", 2.0)))
+    store.keep_submissions({"ada": handed_in("ada", "2026-12-08T00:05:00+01:00")})
+    [late] = class_grades(ruled, tmp_path).students[0].late
+    assert late.days == 1
+    assert "handed in 1 d after the deadline" in late.sentence
+    assert late.sentence.endswith(", with 15 min of grace. That costs 10% of its score.")
+
+
 def test_an_empty_roster_finds_nobody() -> None:
     assert Roster().find("ada", "Ada", "1") is None
+
+
+def test_a_deadline_that_nobody_can_be_held_to_is_said(course: Course, tmp_path: Path) -> None:
+    ruled = with_rules(course, DEADLINE, per_day=0.25)
+    store = write(tmp_path, *(run_of(student, exercise("a", 2.0)) for student in ("ada", "ben", "cem", "dot")))
+    store.keep_submissions(
+        {
+            "ada": handed_in("ada", lms="moodle"),
+            "ben": handed_in("ben", lms="canvas"),
+            "cem": handed_in("cem", "2026-12-01T10:00+01:00", lms="moodle"),
+        }
+    )
+    said = " ".join(class_grades(ruled, tmp_path).notes)
+    assert "for 2 of 4 hand-ins no time is known: they count as on time" in said
+    assert "no time is known" not in " ".join(class_grades(with_rules(course, None), tmp_path).notes)
+    roster = tmp_path / "r.csv"
+    roster.write_text("student_id,submitted\nada,2026-12-01T10:00+01:00\ndot,2026-12-01T10:00+01:00\n")
+    assert "no time is known" not in " ".join(class_grades(ruled, tmp_path, roster).notes)

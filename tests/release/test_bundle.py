@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ import pytest
 from autograder import __version__
 from autograder.catalogue import Course, load_course
 from autograder.errors import CourseError, EnvironmentProblem, LeakError, UsageError
+from autograder.judge.diagnosis import load_mistakes
+from autograder.packed import pack
 from autograder.release import bundle
 from autograder.release._wheel import build_wheel
 from autograder.release.leaks import refuse_leaks
@@ -53,7 +56,7 @@ def test_the_real_course_is_released_with_exactly_what_students_need(wheel: Path
         f"wheels/{WHEEL}",
         *(f"course/pristine/{stub}" for stub in generate_stubs(course)),
         *(f"course/exercises/lesson{e.lesson}/{e.id}/{name}" for e in course.exercises for name in names),
-        *(e.mistakes.relative_to(ROOT).as_posix() for e in course.exercises if e.mistakes.exists()),
+        *(e.mistakes.with_suffix(".packed").relative_to(ROOT).as_posix() for e in course.exercises),
     }
     others = {name for name in made.files if name not in expected}
     assert expected <= set(made.files)
@@ -211,3 +214,33 @@ def test_a_file_that_the_student_put_there_is_never_replaced(instructor: Course,
 def test_an_instructors_course_gets_no_stubs_by_itself(instructor: Course) -> None:
     assert create_missing_stubs(instructor) == ()
     assert not (instructor.root / "assignments").exists()
+
+
+def test_models_of_mistakes_are_packed_and_name_the_same(wheel: Path, tmp_path: Path) -> None:
+    instructor = load_course(ROOT)
+    made = bundle.make_bundle(instructor, wheel)
+    assert not [name for name in made.files if name.endswith("mistakes.py")]
+    student = unpack(made.data, tmp_path / "student")
+    for ours, theirs in zip(instructor.exercises, student.exercises, strict=True):
+        assert theirs.mistakes.suffix == ".packed"
+        words = theirs.mistakes.read_text()
+        assert not [name for name in load_mistakes(ours.mistakes).names if name in words]
+        assert load_mistakes(theirs.mistakes).names == load_mistakes(ours.mistakes).names
+        assert load_mistakes(theirs.mistakes).texts == load_mistakes(ours.mistakes).texts
+
+
+@pytest.mark.parametrize(
+    "change", [lambda text: text[:60], lambda text: text.replace("A", "B"), lambda text: "x = 1\n"]
+)
+def test_damaged_models_are_a_sentence(tmp_path: Path, change: Callable[[str], str]) -> None:
+    path = tmp_path / "mistakes.packed"
+    path.write_text(change(pack("MISTAKES = ()\n" * 200)))
+    with pytest.raises(CourseError, match="cannot be loaded"):
+        load_mistakes(path)
+
+
+def test_what_the_models_say_is_looked_at_before_it_is_packed(instructor: Course, wheel: Path) -> None:
+    solution = (instructor.root / "solutions" / instructor.exercises[0].stub).read_text()
+    instructor.exercises[0].mistakes.write_text("MISTAKES = ()\n" + solution)
+    with pytest.raises(LeakError, match=r"mistakes\.py"):
+        bundle.make_bundle(instructor, wheel)

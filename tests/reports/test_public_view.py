@@ -71,7 +71,7 @@ def test_compiling_alone_earns_nothing() -> None:
     assert seen.shares["gpu_targets"].earned == 0
 
 
-@pytest.mark.parametrize(("public", "shown"), [("fail", ("acc is not rescaled.",)), ("pass", ())])
+@pytest.mark.parametrize(("public", "shown"), [("fail", ("Likely cause: acc is not rescaled.",)), ("pass", ())])
 def test_a_diagnosis_is_shown_only_where_a_public_check_failed(public: str, shown: tuple[str, ...]) -> None:
     seen = public_exercise(exercise(checks=(check("a", public), HIDDEN), diagnosis=(MISTAKE,)))
     assert seen.diagnosis == shown

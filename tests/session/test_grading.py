@@ -141,6 +141,14 @@ def test_later_tiers_are_left_out_after_a_failure(run: Callable[..., RunResult])
     assert "since an earlier check failed" in checks["scores_move_far"].message
 
 
+def test_a_hidden_failure_costs_its_own_weight_and_no_public_check(run: Callable[..., RunResult]) -> None:
+    text = solution(ONE_SHOT).replace("offs_n[None, :] < NSEQ", "(offs_n[None, :] < NSEQ) & (NSEQ != 53)")
+    mask = run({ONE_SHOT: text}, official=True).exercises[1]
+    assert {check.id: check.outcome for check in mask.checks if check.outcome != "pass"} == {"hidden_ghosts": "fail"}
+    weights = {check.id: check.weight for check in mask.checks}
+    assert mask.score == pytest.approx(mask.points * (1 - weights["hidden_ghosts"] / sum(weights.values())))
+
+
 def test_what_a_failure_is_explained_by_is_the_same_job_and_no_verdict(
     course: Course, cpu_grader: Grader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,6 +82,15 @@ def test_what_only_the_interpreter_takes_loses_the_target_weight(run: Run, name:
     assert result.gpu_targets[0].original
 
 
+def test_tiles_joined_by_and_are_refused_on_every_device(run: Run) -> None:
+    text = (ROOT / "tests" / "mistakes" / "score_mask" / "python_and.py").read_text(encoding="utf-8")
+    result = run("score_mask", text)
+    assert result.outcome == "compile-error"
+    assert target_check(result).outcome == "compile-error"
+    messages = [check.message for check in result.checks if check.outcome == "compile-error"]
+    assert all("`and`, `or`, `not` and `if` take a single truth value" in message for message in messages)
+
+
 def test_too_much_shared_memory_is_named_with_the_number(run: Run) -> None:
     text = UPDATE.format(
         body=GOOD
@@ -107,7 +116,7 @@ def test_a_kernel_that_keeps_the_compiler_busy_is_a_timeout(
 
     monkeypatch.setattr(gpu_targets, "_LIMITS", Limits(cpu_seconds=1, wall_seconds=20))
     result = run("online_softmax_update", UPDATE.format(body=GOOD + body))
-    assert target_check(result).outcome == "timeout"
+    assert target_check(result).outcome == "timeout", target_check(result).message
 
 
 def test_a_second_run_lowers_nothing(course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

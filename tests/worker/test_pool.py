@@ -230,7 +230,9 @@ def test_what_a_killed_pool_left_behind_is_cleared_away_and_what_is_in_use_is_no
     (left / "source.py").write_text("# a student's")
     with first:
         first.kill()
+    os.utime(left, (0, 0))
     second, used = start()
+    os.utime(used, (0, 0))
     with second:
         third, other = start()
         with third:

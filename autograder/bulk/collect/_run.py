@@ -157,7 +157,7 @@ def _few(notes: Sequence[str]) -> tuple[str, ...]:
 
 def _with_roster(record: Submission, table: Roster | None) -> Submission:
     """The name and, where the roster tells it, the time of handing in."""
-    row = table.find(record.student, record.name, record.lms_id) if table is not None else None
+    row = table.find(record.student, record.name, record.lms_id, record.lms) if table is not None else None
     if row is None:
         return record
     return replace(record, name=_one_line(row.name) or record.name, submitted=row.submitted or record.submitted)
@@ -174,7 +174,7 @@ def _compare(target: Target, table: Roster | None) -> tuple[tuple[str, ...], tup
     found: set[int] = set()
     unmatched = []
     for student, record in target.submissions.items():
-        row = table.find(student, record.name, record.lms_id)
+        row = table.find(student, record.name, record.lms_id, record.lms)
         notes = tuple(note for note in record.notes if note != _UNMATCHED)
         if row is None:
             unmatched.append(student)

@@ -91,4 +91,4 @@ def test_a_time_without_a_zone_is_named_and_not_used(course: Course, tmp_path: P
     )
     grades = class_grades(ruled, tmp_path)
     assert [one.score for one in grades.students] == [2.0, 1.0]
-    assert grades.notes == ("ada: the time of handing in has no time zone in collected.json and is not used.",)
+    assert grades.notes[0] == "ada: the time of handing in has no time zone in collected.json and is not used."

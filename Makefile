@@ -8,6 +8,8 @@ BIN := $(VENV)/bin
 COLAB := .venv-colab
 NBGRADER := .venv-nbgrader
 STAMP := $(VENV)/.installed
+# How tests run: several files at once, no more than there is memory for; the tests of a file share what is slow to make.
+PARALLEL := -n logical --maxprocesses 4 --dist loadfile
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,12 +27,12 @@ grade: setup ## grade the stubs, the solutions and one wrong kernel on whatever 
 	@$(BIN)/course selfcheck --only stubs --only solutions --mistake flash_attention/acc_not_rescaled --show
 
 test: setup $(NBGRADER)/.installed ## run the tests (those that need a GPU are skipped without one)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
 
 # These rooms read files and write pages: Triton's version makes no difference to them.
 ALIKE := reports bridges bulk/collect handin release
 test-colab: $(COLAB)/.installed ## run the tests with Colab's versions, in an environment of their own
-	$(COLAB)/bin/python -m pytest -m 'not exhaustive' $(ALIKE:%=--ignore=tests/%)
+	$(COLAB)/bin/python -m pytest $(PARALLEL) -m 'not exhaustive' $(ALIKE:%=--ignore=tests/%)
 
 $(COLAB)/.installed: pyproject.toml constraints-colab.txt
 	$(PYTHON) -m venv $(COLAB)

@@ -6,6 +6,7 @@ with the file's name, and no later room has to doubt a value.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -169,7 +170,9 @@ class Course:
             if exercise.id == exercise_id:
                 return exercise
         known = ", ".join(exercise.id for exercise in self.exercises)
-        raise UsageError(f"There is no exercise called {exercise_id!r}. The exercises are: {known}.")
+        close = difflib.get_close_matches(exercise_id, [item.id for item in self.exercises], 1)
+        meant = f"Did you mean {close[0]}? " if close else ""
+        raise UsageError(f"There is no exercise called {exercise_id!r}. {meant}The exercises are: {known}.")
 
     def select(self, ids: Iterable[str] = (), lesson: int | None = None) -> tuple[Exercise, ...]:
         """The named exercises, or those of one lesson, or all; always in the course's order.

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from autograder.catalogue import Course
 from autograder.cli.common import assignments, current_course, require_machine, shared_options
-from autograder.errors import EXIT_OK, AutograderError
+from autograder.errors import EXIT_OK, AutograderError, HandInError
+from autograder.plan import plan_exercises
 from autograder.result import RunResult
 
 
@@ -54,12 +57,20 @@ def submit(folder: Path | None, out: Path | None, no_grade: bool, plain: bool) -
     if score is not None:
         points = f"{round(score.score, 2):g} of {round(score.points, 2):g} points"
         click.echo(f"Public checks: {points}. Hidden checks run when the course grades.")
-    for note in dict.fromkeys((*passed_over, *packed.notes)):
+    for note in dict.fromkeys((*passed_over, *packed.notes, *_unreadable(course, handin))):
         click.echo(f"Note: {note}")
     if packed.path.resolve().is_relative_to(handin.resolve()):
         click.echo("Note: this zip lies among your files, where the next `grade` may read it. Move it elsewhere.")
     click.echo("Hand in this one file.")
     return EXIT_OK
+
+
+def _unreadable(course: Course, handin: Path) -> Iterator[str]:
+    """Sentences about exercises that cannot be graded as they are: lines that do not parse, and what is refused."""
+    with contextlib.suppress(HandInError):  # nothing of the course is in it, which is said already
+        for plan in plan_exercises(course, handin, course.exercises, None)[0]:
+            if plan.outcome in ("compile-error", "refused"):
+                yield f"{plan.exercise.id} cannot be graded as it is. {plan.message}"
 
 
 def _target(course: Course, handin: Path, out: Path | None) -> Path:

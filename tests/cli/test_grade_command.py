@@ -344,6 +344,26 @@ def test_submit_says_what_it_packed_and_where(grade: Grade, student: Path) -> No
     assert "lies among your files" in named.stdout
 
 
+def test_submit_names_what_cannot_be_graded_as_it_is(grade: Grade, student: Path) -> None:
+    path = solve(student / "assignments", ONE_SHOT)
+    solve(student / "assignments", FLASH)
+    rows = path.read_text().split("\n")
+    line = next(number for number, row in enumerate(rows) if "def pin_ghost_rows" in row) + 1
+    rows[line - 1] = rows[line - 1].replace("(s,", "(s,,")
+    path.write_text("\n".join(rows))
+    printed = grade("submit", "--no-grade", cwd=student)
+    assert printed.returncode == 0
+    notes = [row for row in printed.stdout.split("\n") if "cannot be graded as it is" in row]
+    assert [note.split()[1] for note in notes] == ["ghost_row_pin"]
+    assert f"Line {line}: Python cannot read this line" in notes[0]
+
+
+def test_a_name_that_is_nearly_right_is_guessed(grade: Grade, student: Path) -> None:
+    printed = grade("check", "scoremask", cwd=student)
+    assert printed.returncode == 2
+    assert "There is no exercise called 'scoremask'. Did you mean score_mask? The exercises are:" in printed.stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_stops_it_and_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
     command = [sys.executable, "-m", "autograder.cli.grade", "--root", ROOT, "check", "--dir", ROOT / "solutions"]

@@ -43,6 +43,7 @@ class Server:
     def serve(self) -> None:
         process.become_subreaper()
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the pool's to handle
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored under nohup, and then in every child
         cuda = _preload(self._device)
         self._sandbox = probe(self._device, _serve)
         holding = {"layers": self._sandbox.layers, "missing": self._sandbox.missing}

@@ -374,6 +374,7 @@ def test_a_signal_stops_it_and_leaves_nothing_behind(tmp_path: Path, number: sig
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # the tests may run under nohup
     ) as process:
         while not list(tmp_path.glob("autograder-*/.lock")) and process.poll() is None:
             time.sleep(0.01)

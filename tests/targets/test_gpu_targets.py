@@ -107,15 +107,15 @@ def test_too_much_shared_memory_is_named_with_the_number(run: Run) -> None:
     assert f"Needs {shared} bytes of shared memory a block, and sm_75 (T4) has 65536." in check.message
 
 
-@pytest.mark.parametrize("body", ["    for i in tl.static_range(100_000):\n        l_i = l_i + 1.0\n"])
-def test_a_kernel_that_keeps_the_compiler_busy_is_a_timeout(
-    run: Run, monkeypatch: pytest.MonkeyPatch, body: str
-) -> None:
+def test_a_kernel_that_keeps_the_compiler_busy_is_a_timeout(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from autograder import gpu_targets
     from autograder.protocol import Limits
 
     monkeypatch.setattr(gpu_targets, "_LIMITS", Limits(cpu_seconds=1, wall_seconds=20))
-    result = run("online_softmax_update", UPDATE.format(body=GOOD + body))
+    unrolled = (
+        "    if tl.max(l_i, 0) < -1.0:\n        for i in tl.static_range(100_000):\n            l_i = l_i + 1.0\n"
+    )
+    result = run("online_softmax_update", UPDATE.format(body=GOOD + unrolled))
     assert target_check(result).outcome == "timeout", target_check(result).message
 
 

@@ -6,8 +6,11 @@ ever unpickled.  What comes back from a worker is treated as hostile: every leng
 every field is checked before it is used.
 
 The first frame from a child that runs checks is its promise (`encode_promise`): the outputs' names, dtypes and shapes,
-as the trusted launch file declares them.  It is sent before a line of a student's is executed, and what comes later
+as the trusted launch files declare them.  It is sent before a line of a student's is executed, and what comes later
 has to keep it, so that no hostile field chooses what the judge allocates and compares.
+
+A child does one job after another, all of one hand-in.  It waits for a word (`encode_go`, or the next job) when a job
+is done, and before the checks of it that are to be run only on demand.
 
 Standard library only: neither side pays for an import, and the judge can read this file in one sitting.
 """
@@ -92,8 +95,14 @@ class RawTensor:
         return math.prod(self.shape)
 
 
-Promise = Mapping[str, Mapping[str, tuple[str, tuple[int, ...]]]]
-"""By check id and by name of an output: its dtype and its shape."""
+Outputs = Mapping[str, tuple[str, tuple[int, ...]]]
+"""By name of an output: its dtype and its shape."""
+
+Promise = Mapping[str, Mapping[str, Outputs]]
+"""By launch file and check id: the outputs."""
+
+Programme = Mapping[str, Mapping[str, Mapping[str, Any]]]
+"""What a child may be asked to run: by launch file and check id, the cases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +132,9 @@ class Job:
     ``module`` is the lifted source with the student's line numbers.  ``substitutes`` maps the name of a function that
     the module calls and does not define to the source it is taken from (follow-through marks); its lines are never
     quoted.  ``functions`` are handed to the launch.
+
+    The child runs the first ``unasked`` checks (None: all) and waits for a word before it goes on.  ``programme`` holds
+    whatever the same child may have to run later on, beside this job's own checks.
     """
 
     launch: str
@@ -134,6 +146,14 @@ class Job:
     device: str = "cpu"
     allow_atomics: bool = False
     limits: Limits = Limits()
+    unasked: int | None = None
+    programme: Programme = field(default_factory=dict)
+
+    @property
+    def whole_programme(self) -> Programme:
+        """All that the job's child may have to run: the job's own checks, and those of ``programme``."""
+        own = {check.id: check.case for check in self.checks}
+        return {**self.programme, self.launch: {**self.programme.get(self.launch, {}), **own}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +198,10 @@ def encode_job(job: Job, folder: str) -> bytes:
             "file_bytes": job.limits.file_bytes,
             "output_bytes": job.limits.output_bytes,
         },
+        "unasked": job.unasked,
+        "programme": {
+            launch: {id: dict(case) for id, case in cases.items()} for launch, cases in job.programme.items()
+        },
         "checks": [{"id": check.id, "case": dict(check.case)} for check in job.checks],
         "tensors": tensors,
     }
@@ -200,15 +224,25 @@ def decode_job(header: Mapping[str, Any], payload: memoryview) -> tuple[Job, str
         device=header["device"],
         allow_atomics=header["allow_atomics"],
         limits=Limits(**header["limits"]),
+        unasked=header["unasked"],
+        programme=header["programme"],
     )
     return job, header["folder"]
+
+
+def encode_go() -> bytes:
+    """One frame that has a child go on with the job at which it waits."""
+    return _frame({"kind": "go"}, [])
 
 
 def encode_promise(promise: Promise) -> bytes:
     """One frame that says which outputs each check will bring."""
     outputs = {
-        check: {name: [dtype, list(shape)] for name, (dtype, shape) in named.items()}
-        for check, named in promise.items()
+        launch: {
+            check: {name: [dtype, list(shape)] for name, (dtype, shape) in named.items()}
+            for check, named in checks.items()
+        }
+        for launch, checks in promise.items()
     }
     return _frame({"kind": "promise", "outputs": outputs}, [])
 
@@ -223,24 +257,26 @@ def decode_promise(header: Mapping[str, Any], payload: memoryview) -> Promise:
         if header["kind"] != "promise" or len(payload):
             raise ProtocolError("a promise expected")
         return {
-            check: {name: (_dtype(dtype), _shape(shape)) for name, (dtype, shape) in named.items()}
-            for check, named in header["outputs"].items()
+            launch: {
+                check: {name: (_dtype(dtype), _shape(shape)) for name, (dtype, shape) in named.items()}
+                for check, named in checks.items()
+            }
+            for launch, checks in header["outputs"].items()
         }
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ProtocolError(f"malformed promise: {type(error).__name__}") from error
 
 
-def promised_bytes(promise: Promise) -> int:
-    """The most payload that one reply may bring."""
-    sizes = [sum(math.prod(shape) * ITEM_SIZES[dtype] for dtype, shape in named.values()) for named in promise.values()]
-    return max(sizes, default=0)
+def promised_bytes(outputs: Outputs) -> int:
+    """The payload of a reply that brings these outputs."""
+    return sum(math.prod(shape) * ITEM_SIZES[dtype] for dtype, shape in outputs.values())
 
 
-def keeps_promise(reply: CheckReply, promise: Promise) -> bool:
-    """Whether a reply brings the outputs of its check, each of its dtype and shape, and nothing else."""
+def keeps_promise(reply: CheckReply, outputs: Outputs) -> bool:
+    """Whether a reply brings these outputs, each of its dtype and shape, and nothing else."""
     if reply.outcome != RAN:
         return not reply.outputs
-    return {name: (raw.dtype, raw.shape) for name, raw in reply.outputs.items()} == promise.get(reply.id)
+    return {name: (raw.dtype, raw.shape) for name, raw in reply.outputs.items()} == outputs
 
 
 def encode_reply(reply: CheckReply) -> bytes:

@@ -24,8 +24,8 @@ from autograder.kept import Kept, key_of
 from autograder.lift import CompactModule
 from autograder.machine import environment, version_of
 from autograder.plan import Plan, Reference, plan_exercises
-from autograder.pool import Pool
-from autograder.protocol import Job, Limits
+from autograder.pool import Crew, Pool
+from autograder.protocol import Job, Limits, Programme
 from autograder.result import Diagnosis, ExerciseResult, RunResult, Sandbox
 
 if TYPE_CHECKING:
@@ -67,6 +67,15 @@ class Request:
     thorough: bool = True
     diagnose: bool = True
     repro_options: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One request at work: the children that run its checks, and what the compiler says of its kernels."""
+
+    request: Request
+    crew: Crew
+    lowerings: Lowerings
 
 
 class Grader:
@@ -141,8 +150,8 @@ class Grader:
         from autograder.judge import verdict  # noqa: F401 - while the worker imports torch, so does the judge
 
         self._pool.wait_ready()
-        with self._lowered_ahead(plans, request) as lowerings:
-            results = self._run_plans(plans, request, progress, lowerings)
+        with self._lowered_ahead(plans, request) as lowerings, self._pool.crew(self._programme(plans)) as crew:
+            results = self._run_plans(plans, _Run(request, crew, lowerings), progress)
         wanted = {exercise.id for exercise in request.exercises}
         exercises = tuple(results[plan.exercise.id] for plan in plans if plan.exercise.id in wanted)
         return replace(self.document(request, exercises), notes=notes)
@@ -188,9 +197,17 @@ class Grader:
             limits=_LIMITS[self.device],
         )
 
-    def _run_plans(
-        self, plans: Sequence[Plan], request: Request, progress: Progress | None, lowerings: Lowerings
-    ) -> Mapping[str, ExerciseResult]:
+    def _programme(self, plans: Sequence[Plan]) -> Programme:
+        """All that may be run for these plans, by launch file and check."""
+        return {
+            str(plan.exercise.launch): {
+                check.id: check.case for check in (*plan.checks, *plan.exercise.probes) if self.device in check.devices
+            }
+            for plan in plans
+            if plan.outcome is None and self._runnable(plan)
+        }
+
+    def _run_plans(self, plans: Sequence[Plan], run: _Run, progress: Progress | None) -> Mapping[str, ExerciseResult]:
         """Run all plans, several at once, each after those that it builds on."""
         results: dict[str, ExerciseResult] = {}
         waiting = list(plans)
@@ -203,7 +220,7 @@ class Grader:
                 for plan in ready:
                     waiting.remove(plan)
                     needs = {need: need in results and results[need].passed for need in plan.builds_on}
-                    running[executor.submit(self._run_plan, plan, needs, request, lowerings)] = plan
+                    running[executor.submit(self._run_plan, plan, needs, run)] = plan
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
                     result = future.result()
@@ -212,10 +229,9 @@ class Grader:
                         progress(result)
         return results
 
-    def _run_plan(
-        self, plan: Plan, needs: Mapping[str, bool], request: Request, lowerings: Lowerings
-    ) -> ExerciseResult:
+    def _run_plan(self, plan: Plan, needs: Mapping[str, bool], run: _Run) -> ExerciseResult:
         start = time.perf_counter()
+        request, lowerings = run.request, run.lowerings
         failed = [need for need, passed in needs.items() if not passed]
         runnable = self._runnable(plan)
         if plan.outcome is not None:
@@ -227,7 +243,7 @@ class Grader:
             return scoring.not_run(plan, "skipped", f"Calls {' and '.join(failed)}, which has to pass first.")
         module = plan.module(failed)
         job = self._job(plan, module, failed, request)
-        findings = self._verdicts(plan, job, runnable, request)
+        findings = self._verdicts(plan, job, runnable, run)
         message = ""
         if failed:
             message = f"Graded with the reference in place of {' and '.join(failed)}, which did not pass."
@@ -334,29 +350,30 @@ class Grader:
             ]
         return self._described[exercise.id]
 
-    def _verdicts(self, plan: Plan, job: Job, checks: Sequence[Check], request: Request) -> Findings:
+    def _verdicts(self, plan: Plan, job: Job, checks: Sequence[Check], run: _Run) -> Findings:
         """Run a plan's checks tier by tier; the verdicts by check id, without those that were not reached."""
-        key = self._key(plan.exercise, job, checks, request)
+        key = self._key(plan.exercise, job, checks, run.request)
         with self._kept.alone(key):
             if (found := _kept_findings(self._kept.get(key))) is not None:
                 return found
-            findings = self._judged(plan, job, checks, request)
+            findings = self._judged(plan, job, checks, run)
             if all(verdict.outcome in _REPEATABLE for verdict in findings.verdicts.values()):
                 self._kept.put(key, asdict(findings))
             return findings
 
-    def _judged(self, plan: Plan, job: Job, checks: Sequence[Check], request: Request) -> Findings:
+    def _judged(self, plan: Plan, job: Job, checks: Sequence[Check], run: _Run) -> Findings:
         """Run the checks and judge what comes back; after a failure, the rest and the probes, for the diagnosis."""
         from autograder.judge.inquiry import Inquiry
 
-        exercise = plan.exercise
+        exercise, request = plan.exercise, run.request
         ask_why = request.diagnose and exercise.mistakes.is_file()
         probes = [probe for probe in exercise.probes if ask_why and self.device in probe.devices]
         cases = {
             check.id: self._case(exercise, check, seed_of(exercise, check, request)) for check in (*checks, *probes)
         }
         inquiry = Inquiry(exercise, checks, cases, request.thorough, ask_why)
-        self._pool.run(replace(job, checks=tuple(case.job for case in cases.values())), inquiry.carry_on)
+        job = replace(job, checks=tuple(case.job for case in cases.values()), unasked=len(checks))
+        run.crew.run(job, inquiry.carry_on)
         return inquiry.findings(self.device)
 
     def _case(self, exercise: Exercise, check: Check, seed: int) -> Case:

@@ -27,6 +27,8 @@ ROOT = Path(__file__).parents[1]
 NBGRADER = ROOT / ".venv-nbgrader" / "bin" / "python"
 sys.path.insert(0, str(ROOT))
 
+from class_of import course_grade  # noqa: E402
+
 from autograder.catalogue import Course, load_course  # noqa: E402
 from tests.synthetic_class import FLASH, ONE_SHOT, solution, unlike_others  # noqa: E402
 
@@ -87,7 +89,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         bare = _bare_seconds()
-        ours = _ours(folder / "ours", arguments.students)
+        ours = course_grade(folder / "ours", arguments.students, "--device", "cpu", "--no-targets")
         theirs = _nbgrader(course, folder / "nbgrader", arguments.nbgrader_students)
     cores = os.cpu_count() or 1
     limit = bare / cores
@@ -103,23 +105,6 @@ def _bare_seconds() -> float:
     """Seconds that one hand-in's launches take in one warm process, with no checking at all."""
     command = [sys.executable, str(Path(__file__).with_name("bare_launches.py"))]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-
-
-def _ours(folder: Path, students: int) -> float:
-    """Seconds a hand-in of a whole `course grade`, its start included."""
-    for number in range(students):
-        own = folder / "hand-ins" / f"student{number:03d}"
-        own.mkdir(parents=True)
-        for name in (ONE_SHOT, FLASH):
-            (own / name).write_text(unlike_others(solution(name), number))
-    command = [sys.executable, "-m", "autograder.cli.course", "--root", str(ROOT), "grade", str(folder / "hand-ins")]
-    command += ["--out", str(folder / "out"), "--device", "cpu", "--no-targets"]
-    start = time.perf_counter()
-    subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    seconds = time.perf_counter() - start
-    lines = (folder / "out" / "grades.csv").read_text().splitlines()
-    assert len(lines) == students + 1
-    return seconds / students
 
 
 def _nbgrader(course: Course, folder: Path, students: int) -> float:

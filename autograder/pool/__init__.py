@@ -1,5 +1,6 @@
 """The trusted handle on workers: start the fork server, feed it jobs, read raw replies, kill what does not end."""
 
-from autograder.pool._pool import CarryOn, Pool
+from autograder.pool._crew import CarryOn, Child, Crew
+from autograder.pool._pool import Pool
 
-__all__ = ["CarryOn", "Pool"]
+__all__ = ["CarryOn", "Child", "Crew", "Pool"]

@@ -1,4 +1,4 @@
-"""The conversation with one child: send the job, read its replies against deadlines, believe nothing unchecked."""
+"""The conversation with one child: send a job, read its replies against deadlines, believe nothing unchecked."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ from autograder.protocol import (
     CheckJob,
     CheckReply,
     Job,
+    Outputs,
+    Programme,
     Promise,
     ProtocolError,
     StreamEnded,
     decode_promise,
     decode_reply,
+    encode_go,
     encode_job,
     keeps_promise,
     promised_bytes,
@@ -42,62 +45,103 @@ class Broken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """How a child ended."""
+    """How a child ended; ``short_of_memory`` if its last words were that it got none."""
 
     code: int
     signal: int
+    short_of_memory: bool = False
 
 
-def replies(connection: socket.socket, job: Job, folder: Path) -> Iterator[CheckReply]:
-    """Send the job and yield the replies until all are there or the child ends.
+class Conversation:
+    """With one child, about one job after another."""
 
-    Raises:
-        Broken: a time limit is hit, or the child talks nonsense.
-    """
-    stream = _Stream(connection)
-    try:
-        stream.limit(job.limits.wall_seconds)
-        connection.sendall(encode_job(job, str(folder)))
-        # Where kernels are only lowered, no reply brings outputs.
-        promise: Promise | None = {check.id: {} for check in job.checks} if job.device == "targets" else None
-        for check in job.checks:
-            stream.limit(job.limits.wall_seconds)
-            frame = _frame(stream, job, promise)
-            if promise is None and frame is not None and frame[0].get("kind") == "promise":
-                promise = decode_promise(*frame)
-                frame = _frame(stream, job, promise)
-            if frame is None:
-                return
-            reply = decode_reply(*frame)
-            if reply.id != check.id or not _may_say(reply, promise):
-                raise ProtocolError("a reply that was not asked for")
-            yield reply
-    except TimeoutError:
-        limit = f"{job.limits.wall_seconds:.0f} s"
-        raise Broken("timeout", f"The check did not end within {limit}. Is there a loop that never ends?") from None
-    except StreamEnded:
-        return
-    except ProtocolError:
-        message = "The kernel's process sent something that is no result, and was stopped."
-        raise Broken("crashed", message) from None
-    except OSError:
-        return  # the child died while we wrote to it: its exit status tells how
+    def __init__(self, connection: socket.socket, folder: Path) -> None:
+        self._connection = connection
+        self._folder = folder
+        self._stream = _Stream(connection)
+        self._promise: Promise | None = None
+        self._known: Programme = {}
+        self.waits = False  # for a word: it has nothing to do
+
+    def can_take(self, job: Job) -> bool:
+        """Whether the child waits for a word, and has promised what the job will bring before it ran anything."""
+        if not self.waits or self._promise is None:
+            return False
+        promised, known = self._promise.get(job.launch, {}), self._known.get(job.launch, {})
+        return all(check.id in promised and known.get(check.id) == check.case for check in job.checks)
+
+    def replies(self, job: Job) -> Iterator[CheckReply]:
+        """Send the job and yield the replies until all are there or the child ends.
+
+        Raises:
+            Broken: a time limit is hit, or the child talks nonsense.
+        """
+        try:
+            self.waits = False
+            self._stream.limit(job.limits.wall_seconds)
+            if self._promise is None:
+                self._known = job.whole_programme
+            self._connection.sendall(encode_job(job, str(self._folder)))
+            for place, check in enumerate(job.checks):
+                self.waits = False
+                self._stream.limit(job.limits.wall_seconds)
+                if place == job.unasked:
+                    self._connection.sendall(encode_go())
+                reply = self._reply(job, check)
+                if reply is None:
+                    return
+                self.waits = not reply.leaving and place + 1 in (job.unasked, len(job.checks))
+                yield reply
+        except TimeoutError:
+            limit = f"{job.limits.wall_seconds:.0f} s"
+            message = f"The check did not end within {limit}. Is there a loop that never ends?"
+            raise Broken("timeout", message) from None
+        except StreamEnded:
+            return
+        except ProtocolError:
+            message = "The kernel's process sent something that is no result, and was stopped."
+            raise Broken("crashed", message) from None
+        except OSError:
+            return  # the child died while we wrote to it: its exit status tells how
+
+    def _reply(self, job: Job, check: CheckJob) -> CheckReply | None:
+        """The reply to a check; None if the child has left.  Its promise comes before its first."""
+        frame = self._frame(job, check)
+        if self._promise is None and frame is not None and frame[0].get("kind") == "promise":
+            self._promise = decode_promise(*frame)
+            frame = self._frame(job, check)
+        if frame is None:
+            return None
+        reply = decode_reply(*frame)
+        if reply.id != check.id or not _may_say(reply, self._outputs(job, check)):
+            raise ProtocolError("a reply that was not asked for")
+        return reply
+
+    def _frame(self, job: Job, check: CheckJob) -> tuple[Mapping[str, Any], memoryview] | None:
+        payload = min(job.limits.output_bytes, promised_bytes(self._outputs(job, check) or {}))
+        return read_frame(self._stream.read, payload, MAX_REPLY_HEADER_BYTES)
+
+    def _outputs(self, job: Job, check: CheckJob) -> Outputs | None:
+        """What was promised for a check; None before the promise.  Where kernels are only lowered, nothing is."""
+        if job.device == "targets":
+            return {}
+        if self._promise is None:
+            return None
+        outputs = self._promise.get(job.launch, {}).get(check.id)
+        if outputs is None:
+            raise ProtocolError("a check for which nothing was promised")
+        return outputs
 
 
-def _frame(stream: _Stream, job: Job, promise: Promise | None) -> tuple[Mapping[str, Any], memoryview] | None:
-    payload = min(job.limits.output_bytes, promised_bytes(promise or {}))
-    return read_frame(stream.read, payload, MAX_REPLY_HEADER_BYTES)
-
-
-def _may_say(reply: CheckReply, promise: Promise | None) -> bool:
-    """Whether a child can know what it says.
+def _may_say(reply: CheckReply, outputs: Outputs | None) -> bool:
+    """Whether a child can know what it says; ``outputs`` are what it has promised.
 
     Before its promise nothing of the student's has run, and only the course can be at fault; after it, never.  Whether
     time is up is for the pool to say.
     """
-    if promise is None:
+    if outputs is None:
         return reply.outcome == "grader-error"
-    return reply.outcome not in ("grader-error", "timeout") and keeps_promise(reply, promise)
+    return reply.outcome not in ("grader-error", "timeout") and keeps_promise(reply, outputs)
 
 
 class _Stream:
@@ -126,14 +170,14 @@ def ended_early(check: CheckJob) -> CheckReply:
     return CheckReply(check.id, "crashed", "The kernel's process ended before it had a result.")
 
 
-def blame_of(check: CheckJob, ended: Exit, job: Job, short_of_memory: bool) -> CheckReply | None:
+def blame_of(check: CheckJob, ended: Exit, job: Job) -> CheckReply | None:
     """What a child's exit says of the check it left unanswered; None if it left by itself, as after a CUDA error."""
     whose = "The compiler" if job.device == "targets" else "The kernel's process"
     if ended.signal == signal.SIGXCPU:
         return CheckReply(check.id, "timeout", "The check used up its CPU time. Is there a loop that never ends?")
     if ended.signal == signal.SIGXFSZ:
         return CheckReply(check.id, "crashed", f"{whose} wrote more to disk than a check may write.")
-    if ended.signal and short_of_memory:
+    if ended.signal and ended.short_of_memory:
         gigabytes = job.limits.memory_bytes / 1024**3
         message = f"{whose} needed more than the {gigabytes:.3g} GB of memory that a check may use."
         return CheckReply(check.id, "crashed", f"{message} Is there a loop that unrolls without end?")

@@ -1,7 +1,6 @@
-"""The pool itself: one fork server for one device, and the jobs that run in its children.
+"""The pool itself: one fork server for one device, whose children are started and ended here.
 
-The pool shares nothing with the worker but `protocol`.  `Pool.run` may be called from many threads at once; each call
-has one child at a time.  A child that dies costs the check it was at: the rest of its job goes on in a fresh child.
+The pool shares nothing with the worker but `protocol`, and may be used from many threads at once.
 """
 
 from __future__ import annotations
@@ -14,22 +13,22 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from autograder.errors import WorkerError
-from autograder.pool._conversation import Broken, Exit, blame_of, ended_early, ran_out_of_memory, replies
+from autograder.pool._conversation import Exit, ran_out_of_memory
+from autograder.pool._crew import CarryOn, Child, Crew
 from autograder.pool._gate import Gate
 from autograder.pool._surroundings import environment
 from autograder.pool._workplace import Workplace, remove
-from autograder.protocol import CheckJob, CheckReply, Job
+from autograder.protocol import Job, Programme
 from autograder.result import Sandbox
 
 _START_SECONDS = 120.0
 _EXIT_SECONDS = 30.0
-_FIRST_TRY = 0.25
 _CLOSE_SECONDS = 10.0
 
 # What is started. Tests put a worker in its place that lacks layers of the sandbox.
@@ -37,9 +36,6 @@ _PROGRAM = ("-m", "autograder.worker")
 
 # What holds by the way in which jobs are made and the worker is started; the other layers are tried out by the worker.
 _BY_CONSTRUCTION = ("lifted source", "separate process", "scrubbed environment")
-
-# Gets a reply and the check that would follow; False leaves the rest out.
-CarryOn = Callable[[CheckReply, CheckJob | None], bool]
 
 
 class Pool:
@@ -55,7 +51,7 @@ class Pool:
         self.device = device
         self._workplace = Workplace()
         self._folder = self._workplace.folder
-        self._gate = Gate()
+        self.gate = Gate()
         self._lock = threading.Lock()
         self._next_id = 0
         self._exits: dict[int, Exit | None] = {}
@@ -105,83 +101,67 @@ class Pool:
         self.wait_ready()
         return self._sandbox
 
-    def run(self, job: Job, carry_on: CarryOn) -> None:
-        """Run a job's checks in order; ``carry_on`` gets each reply and the check that would follow, if any.
+    @contextlib.contextmanager
+    def crew(self, programme: Programme | None = None) -> Iterator[Crew]:
+        """Children for one hand-in; ``programme`` holds all that they may have to run.
 
-        It returns False to leave the rest out.  One child does the checks one after another; after one that does not
-        run to its end, the rest go on in a fresh child.  A check that hits a time limit is run once more with nothing
-        beside it, and only then counts as a timeout.  The first time it gets a part of its CPU time, so that an endless
-        loop is found out early.
+        Raises:
+            WorkerError: the server never got ready.
+        """
+        self.wait_ready()
+        # Where children cost a few milliseconds, each job gets one that nothing else was done in.
+        crew = Crew(self, programme or {}, reuse=self.device == "cuda")
+        try:
+            yield crew
+        finally:
+            crew.close()
+
+    def run(self, job: Job, carry_on: CarryOn) -> None:
+        """Run a single job, as `Crew.run` does.
 
         Raises:
             WorkerError: the server is gone.
         """
-        self.wait_ready()
-        left = list(job.checks)
-        first = replace(job.limits, cpu_seconds=job.limits.cpu_seconds * _FIRST_TRY)
+        with self.crew() as crew:
+            crew.run(job, carry_on)
 
-        def settle(reply: CheckReply) -> bool:
-            left.pop(0)
-            return carry_on(reply, left[0] if left else None)
+    def start_child(self, launches: Collection[str]) -> Child:
+        """A child that waits for its first job; ``launches`` are the launch files that it may need.
 
-        go_on = True
-        while left and go_on:
-            with self._gate.shared():
-                go_on, blame = self._run_child(replace(job, checks=tuple(left), limits=first), settle)
-            if go_on and blame is not None:
-                go_on = settle(self._second_try(job, left[0]) if blame.outcome == "timeout" else blame)
-
-    def _second_try(self, job: Job, check: CheckJob) -> CheckReply:
-        """Run one check with nothing beside it."""
-        replies: list[CheckReply] = []
-
-        def settle(reply: CheckReply) -> bool:
-            replies.append(reply)
-            return True
-
-        with self._gate.alone():
-            _, blame = self._run_child(replace(job, checks=(check,)), settle)
-        return replies[0] if replies else blame or ended_early(check)
-
-    def _run_child(self, job: Job, settle: Callable[[CheckReply], bool]) -> tuple[bool, CheckReply | None]:
-        """One child: hand each reply to ``settle`` as it comes.
-
-        Returns whether to go on, and what to say of the first check without a reply: None if there is none, or if the
-        child is not to blame and the rest can go on in a fresh one.
+        Raises:
+            WorkerError: the server is gone.
         """
         folder = Path(tempfile.mkdtemp(dir=self._folder))
         ours, theirs = socket.socketpair()
-        unanswered = list(job.checks)
-        blame: CheckReply | None = None
-        go_on, leaving = True, False
-        with ours, contextlib.ExitStack() as cleanup:
-            cleanup.callback(remove, folder)
-            job_id = self._open_job(theirs, job.launch)
-            try:
-                for reply in replies(ours, job, folder):
-                    unanswered.pop(0)
-                    go_on, leaving = settle(reply), reply.leaving
-                    if leaving or not go_on:
-                        break
-            except Broken as broken:
-                blame = CheckReply(unanswered[0].id, broken.outcome, broken.message)
-            finally:
-                self._send({"kill": job_id})
-                ended = self._wait_exit(job_id)
-            short_of_memory = ran_out_of_memory(folder)
-        if go_on and unanswered and blame is None and not leaving:
-            blame = blame_of(unanswered[0], ended, job, short_of_memory)
-            if blame is None and len(unanswered) == len(job.checks):
-                blame = ended_early(unanswered[0])
-        return go_on, blame
+        try:
+            number = self._open_job(theirs, launches)
+        except BaseException:
+            ours.close()
+            remove(folder)
+            raise
+        return Child(number, folder, ours)
 
-    def _open_job(self, theirs: socket.socket, launch: str) -> int:
+    def end_child(self, child: Child) -> Exit:
+        """Kill a child, should it still be there, and remove what it left, all but its log's last words in the answer.
+
+        Raises:
+            WorkerError: the server is gone.
+        """
+        with child.connection:
+            try:
+                self._send({"kill": child.number})
+                ended = self._wait_exit(child.number)
+                return replace(ended, short_of_memory=ran_out_of_memory(child.folder))
+            finally:
+                remove(child.folder)
+
+    def _open_job(self, theirs: socket.socket, launches: Collection[str]) -> int:
         with self._lock, theirs:
             if self._dead:
                 raise WorkerError(self._dead)
             self._next_id += 1
             self._exits[self._next_id] = None
-            start = {"start": self._next_id, "launch": launch}
+            start = {"start": self._next_id, "launches": list(launches)}
             try:
                 socket.send_fds(self._control, [json.dumps(start).encode()], [theirs.fileno()])
             except OSError as error:

@@ -1,4 +1,4 @@
-"""What a forked child does: take one job, run its checks in order, answer each at once, and end."""
+"""What a forked child does: take a job, run its checks in order, answer each at once; then the next job, or the end."""
 
 from __future__ import annotations
 
@@ -8,13 +8,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, BinaryIO
 
 import torch
 
-from autograder.protocol import RAN, CheckJob, CheckReply, Job, decode_job, encode_promise, encode_reply, read_frame
+from autograder.protocol import (
+    RAN,
+    CheckJob,
+    CheckReply,
+    Job,
+    Outputs,
+    decode_job,
+    encode_promise,
+    encode_reply,
+    read_frame,
+)
 from autograder.worker import buffers as memory
-from autograder.worker.failures import explain
+from autograder.worker.compiled import measure, poison_undefined_lanes, take_numbers_as_they_come
+from autograder.worker.failures import Failure, explain
 from autograder.worker.faults import refuse_tiles_as_truth
 from autograder.worker.loader import load_kernels, load_launch, student_file
 from autograder.worker.process import apply_limits, renew_cpu_limit, silence
@@ -22,87 +33,132 @@ from autograder.worker.sandbox import Confinement
 
 _MAX_REQUEST = 4 * 1024**3
 
+_Frame = tuple[Mapping[str, Any], memoryview]
+
 
 def serve_job(connection: socket.socket, confinement: Confinement) -> None:
-    """Read the job from ``connection``, answer its checks there, and return."""
+    """Read jobs from ``connection`` and answer their checks there, until nothing more comes or can be done."""
     with connection, connection.makefile("rb") as stream:
-        frame = read_frame(stream.read, _MAX_REQUEST)
+        frame = _next_frame(stream)
         assert frame is not None
         job, folder_name = decode_job(*frame)
         folder = Path(folder_name)
         silence(folder)
-        apply_limits(job.limits, job.device, len(job.checks))
-        _Runner(job, folder, connection.sendall, confinement).run()
+        apply_limits(job.limits, job.device, sum(map(len, job.whole_programme.values())))
+        child = _Child(stream, connection.sendall, folder)
+        if child.settle(job, confinement):
+            following: _Frame | None = frame
+            while following is not None:
+                following = child.run(decode_job(*following)[0])
+
+
+def _next_frame(stream: BinaryIO) -> _Frame | None:
+    return read_frame(stream.read, _MAX_REQUEST)
+
+
+class _Child:
+    """Does the jobs of one hand-in, one after another."""
+
+    def __init__(self, stream: BinaryIO, write: Callable[[bytes], None], folder: Path) -> None:
+        self._stream = stream
+        self._write = write
+        self._folder = folder
+        self._launches: dict[str, SimpleNamespace] = {}
+        self._promise: dict[str, dict[str, Outputs]] = {}
+        self._jobs = 0
+
+    def settle(self, job: Job, confinement: Confinement) -> bool:
+        """Load the course's own code, go into the sandbox, and promise; False if the course is at fault."""
+        try:
+            for launch, cases in job.whole_programme.items():
+                try:
+                    self._load(launch, cases)
+                except Exception as error:
+                    if launch == job.launch:
+                        raise _CourseFault(f"{launch}: {error!r}") from error
+            try:
+                confinement.enter(self._folder, job.launch, programs=job.device == "cuda")
+            except Exception as error:
+                raise _CourseFault(f"A layer of the sandbox did not go on: {error}. Run the command again.") from error
+        except _CourseFault as fault:
+            for check in job.checks:
+                self._write(encode_reply(CheckReply(check.id, "grader-error", str(fault))))
+            return False
+        # From here on the student's code runs: the pool takes no outputs but these, and no more faults of the course.
+        self._write(encode_promise(self._promise))
+        if job.device == "cuda":
+            poison_undefined_lanes()
+            refuse_tiles_as_truth()
+        return True
+
+    def run(self, job: Job) -> _Frame | None:
+        """Answer a job's checks; the frame of the next job, or None if there is none or this child can do no more."""
+        self._jobs += 1
+        place = self._folder / f"job{self._jobs}"
+        place.mkdir()
+        runner = _Runner(job, place, self._launches[job.launch], self._promise[job.launch])
+        for number, check in enumerate(job.checks):
+            if number == job.unasked:
+                frame = _next_frame(self._stream)
+                if frame is None or frame[0]["kind"] != "go":
+                    return frame
+            reply = runner.run(check)
+            self._write(encode_reply(reply))
+            if reply.leaving:
+                return None
+        return _next_frame(self._stream)
+
+    def _load(self, launch: str, cases: Mapping[str, Mapping[str, Any]]) -> None:
+        loaded = load_launch(Path(launch))
+        outputs = {id: loaded.outputs(case) for id, case in cases.items()}
+        self._promise[launch] = {
+            id: {name: (dtype, tuple(shape)) for name, (shape, dtype) in named.items()} for id, named in outputs.items()
+        }
+        self._launches[launch] = loaded
+
+
+class _CourseFault(Exception):
+    """Something that is not the student's is broken."""
 
 
 class _Runner:
-    def __init__(self, job: Job, folder: Path, send: Callable[[bytes], None], confinement: Confinement) -> None:
+    """Runs the checks of one job, whose functions are loaded with the first of them."""
+
+    def __init__(self, job: Job, folder: Path, launch: SimpleNamespace, promise: Mapping[str, Outputs]) -> None:
         self._job = job
-        self._confinement = confinement
         self._folder = folder
         self._file = student_file(job, folder)
-        self._write = send
+        self._launch_file = launch
+        self._promise = promise
+        self._student: SimpleNamespace | None = None
+        self._failure: Failure | None = None
 
-    def _send(self, reply: CheckReply) -> None:
-        self._write(encode_reply(reply))
+    def run(self, check: CheckJob) -> CheckReply:
+        if self._student is None and self._failure is None:
+            try:
+                self._student = load_kernels(self._job, self._folder)
+            except Exception as error:  # noqa: BLE001 - whatever the student's definitions raise
+                self._failure = explain(error, self._file, self._job.module)
+        if self._failure is not None:
+            return CheckReply(check.id, self._failure.outcome, self._failure.message, self._failure.line)
+        renew_cpu_limit(self._job.limits)
+        reply, fatal = self._run_check(check)
+        # A CUDA error sticks to the process, and a launch that broke off may have left the interpreter in a state of
+        # its own: the pool goes on with a fresh process.
+        return replace(reply, leaving=fatal or (self._job.device == "cpu" and reply.outcome != RAN))
 
-    def _fault(self, message: str) -> None:
-        for check in self._job.checks:
-            self._send(CheckReply(check.id, "grader-error", message))
-
-    def run(self) -> None:
-        try:
-            launch = load_launch(Path(self._job.launch))
-            promise = {
-                check.id: {name: (dtype, tuple(shape)) for name, (shape, dtype) in launch.outputs(check.case).items()}
-                for check in self._job.checks
-            }
-        except Exception as error:  # noqa: BLE001 - the course's fault, and said so
-            self._fault(f"{self._job.launch}: {error!r}")
-            return
-        try:
-            self._confinement.enter(self._folder, self._job.launch, programs=self._job.device == "cuda")
-        except Exception as error:  # noqa: BLE001 - nothing of a student's runs outside the sandbox
-            self._fault(f"A layer of the sandbox did not go on: {error}. Run the command again.")
-            return
-        # From here on the student's code runs: the pool takes no outputs but these, and no more faults of the course.
-        self._write(encode_promise(promise))
-        if self._job.device == "cuda":
-            from autograder.worker.compiled import poison_undefined_lanes
-
-            poison_undefined_lanes()
-            refuse_tiles_as_truth()
-        try:
-            student = load_kernels(self._job, self._folder)
-        except Exception as error:  # noqa: BLE001 - whatever the student's definitions raise
-            failure = explain(error, self._file, self._job.module)
-            for check in self._job.checks:
-                self._send(CheckReply(check.id, failure.outcome, failure.message, failure.line))
-            return
-        for check in self._job.checks:
-            renew_cpu_limit(self._job.limits)
-            reply, fatal = self._run_check(check, launch, student, promise[check.id])
-            # A CUDA error sticks to the process, and a launch that broke off may have left the interpreter in a state
-            # of its own: the pool goes on with a fresh process.
-            leaving = fatal or (self._job.device == "cpu" and reply.outcome != RAN)
-            self._send(replace(reply, leaving=leaving))
-            if leaving:
-                return
-
-    def _run_check(
-        self, check: CheckJob, launch: SimpleNamespace, student: Any, promise: Mapping[str, tuple[str, tuple[int, ...]]]
-    ) -> tuple[CheckReply, bool]:
+    def _run_check(self, check: CheckJob) -> tuple[CheckReply, bool]:
         device = self._job.device
         inputs = {name: memory.allocate_input(name, raw, device) for name, raw in check.inputs.items()}
         outputs = {
             name: memory.allocate_output(name, shape, getattr(torch, dtype), device)
-            for name, (dtype, shape) in promise.items()
+            for name, (dtype, shape) in self._promise[check.id].items()
         }
         every = [*inputs.values(), *outputs.values()]
         measurements: dict[str, float] = {}
         start = time.perf_counter()
         try:
-            measurements = self._launch(check, launch, student, inputs, outputs)
+            measurements = self._launch(check, inputs, outputs)
             seconds = time.perf_counter() - start
             memory.verify(every)
         except Exception as error:  # noqa: BLE001 - whatever a kernel raises
@@ -112,17 +168,14 @@ class _Runner:
         return CheckReply(check.id, RAN, "", None, seconds, memory.read_outputs(outputs), measurements), False
 
     def _launch(
-        self,
-        check: CheckJob,
-        launch: SimpleNamespace,
-        student: Any,
-        inputs: dict[str, memory.Buffer],
-        outputs: dict[str, memory.Buffer],
+        self, check: CheckJob, inputs: dict[str, memory.Buffer], outputs: dict[str, memory.Buffer]
     ) -> dict[str, float]:
         """Run the launch and return its measurements."""
         compiled: list[Any] = []
 
         def run(kernel: Any, grid: tuple[int, ...], *args: Any, **meta: Any) -> None:
+            if self._job.device == "cuda":
+                take_numbers_as_they_come(kernel, args, meta)
             compiled.append(kernel[grid](*args, **meta))
 
         tensors_in = {name: buffer.tensor for name, buffer in inputs.items()}
@@ -131,10 +184,8 @@ class _Runner:
             from autograder.worker.interpreter import guarded
 
             with guarded([*inputs.values(), *outputs.values()], self._job.allow_atomics) as measurements:
-                launch.launch(run, student, check.case, tensors_in, tensors_out)
+                self._launch_file.launch(run, self._student, check.case, tensors_in, tensors_out)
             return measurements
-        from autograder.worker.compiled import measure
-
-        launch.launch(run, student, check.case, tensors_in, tensors_out)
+        self._launch_file.launch(run, self._student, check.case, tensors_in, tensors_out)
         torch.cuda.synchronize()
         return measure(compiled)

@@ -247,7 +247,7 @@ def _variant(kernel: Any, args: tuple[Any, ...], meta: Mapping[str, Any]) -> Var
     constants: dict[str, Any] = {}
     for parameter in kernel.params:
         value = values.get(parameter.name, parameter.default)
-        if parameter.is_constexpr or (type(value) is int and value == 1):
+        if parameter.is_constexpr:
             signature[parameter.name] = "constexpr"
             constants[parameter.name] = value
         elif isinstance(value, Described):

@@ -1,9 +1,9 @@
 """The fork server: it has what a job needs imported, forks one child a job, and leaves no process behind.
 
-The control socket carries small JSON messages.  From the pool: ``{"start": id, "launch": path}`` with the job's own
-socket attached, and ``{"kill": id}``.  To the pool: ``{"ready": ...}`` once, with the layers of the sandbox that hold
-and sentences on those that do not; then ``{"ended": id, "code": c, "signal": s}`` for each job.  When the control
-socket closes, because the pool is done or dead, all children are killed.
+The control socket carries small JSON messages.  From the pool: ``{"start": id, "launches": [path, ...]}`` with the
+child's own socket attached, and ``{"kill": id}``.  To the pool: ``{"ready": ...}`` once, with the layers of the sandbox
+that hold and sentences on those that do not; then ``{"ended": id, "code": c, "signal": s}`` for each child.  When the
+control socket closes, because the pool is done or dead, all children are killed.
 
 The server itself never runs a line of a student's, and never touches CUDA: a CUDA context does not survive a fork.
 """
@@ -77,7 +77,8 @@ class Server:
         if "start" in message:
             from autograder.worker.loader import preload_launch
 
-            preload_launch(message["launch"])
+            for launch in message["launches"]:
+                preload_launch(launch)
             self._start(message["start"], socket.socket(fileno=fds[0]))
         elif "kill" in message:
             for pid, job in self._jobs.items():

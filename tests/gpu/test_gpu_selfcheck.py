@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from autograder.catalogue import Course, load_course
 from autograder.devices import find_gpu
 from autograder.plan import Reference
+from autograder.pool import Child, Pool
 from autograder.result import RunResult
 from autograder.selfcheck import SelfCheck
 from autograder.session import Grader, Request
@@ -49,6 +50,23 @@ def grade_with(course: Course, grader: Grader, folder: Path, stub: str, text: st
         (folder / path).write_text(solution + (f"\n\n{text}\n" if path == stub else ""), encoding="utf-8")
     reference = Reference.load(course, None)
     return grader.grade(Request(folder, course.exercises, reference=reference))
+
+
+def test_a_hand_in_that_goes_well_opens_the_gpu_once(
+    course: Course, grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = []
+    plain = Pool.start_child
+
+    def start_child(self: Pool, launches: Collection[str]) -> Child:
+        started.append(self.device)
+        return plain(self, launches)
+
+    monkeypatch.setattr(Pool, "start_child", start_child)
+    monkeypatch.setattr(grader, "_jobs", 1)
+    request = Request(ROOT / "solutions", course.exercises, seed=11, reference=Reference.load(course, None))
+    assert {exercise.outcome for exercise in grader.grade(request).exercises} == {"pass"}
+    assert started == ["cuda"]
 
 
 LOAD_K = "tl.load(k_ptr + offs_n[:, None] * HEAD + offs_d[None, :], mask=offs_n[:, None] < NSEQ, other=0.0)"

@@ -58,7 +58,7 @@ ATTACKS = {
         "here = os.getcwd(); os.rename(here, here + 'x'); os.symlink(PRECIOUS, here)",
         {"ran"},
     ),
-    "link_for_the_module": ("os.unlink('k.py'); os.symlink('/dev/zero', 'k.py')", {"ran"}),
+    "link_for_the_module": ("os.unlink('job1/k.py'); os.symlink('/dev/zero', 'job1/k.py')", {"ran"}),
     "pipe_for_the_log": ("os.unlink('log'); os.mkfifo('log')", {"ran"}),
     "modules_for_the_next": (
         "[builtins.open(f'../{m}.py', 'w').write('raise SystemExit') for m in "

@@ -10,7 +10,7 @@ import pytest
 
 from autograder.catalogue import Course
 from autograder.plan import Reference
-from autograder.pool import CarryOn
+from autograder.pool import CarryOn, Crew
 from autograder.protocol import CheckJob, CheckReply, Job
 from autograder.release.stubs import generate_stubs
 from autograder.result import ExerciseResult, RunResult
@@ -157,20 +157,20 @@ def test_what_a_failure_is_explained_by_is_the_same_job_and_no_verdict(
     path.parent.mkdir()
     path.write_text(solution(FLASH).replace("acc / l_safe[:, None]", "acc"))
     jobs, replies = [], []
-    plain = cpu_grader._pool.run
+    plain = Crew.run
 
-    def run(job: Job, carry_on: CarryOn) -> None:
-        if "flash_attention_kernel" not in job.functions:  # the piece that it calls
-            return plain(job, carry_on)
+    def run(self: Crew, job: Job, carry_on: CarryOn) -> None:
+        if job.device == "targets" or "flash_attention_kernel" not in job.functions:  # the piece that it calls
+            return plain(self, job, carry_on)
         jobs.append([check.id for check in job.checks])
 
         def listen(reply: CheckReply, following: CheckJob | None) -> bool:
             replies.append(reply.id)
             return carry_on(reply, following)
 
-        return plain(job, listen)
+        return plain(self, job, listen)
 
-    monkeypatch.setattr(cpu_grader._pool, "run", run)
+    monkeypatch.setattr(Crew, "run", run)
     asked = cpu_grader.grade(Request(tmp_path, (exercise,), 23)).exercises[-1]
     able = [check.id for check in exercise.checks if "cpu" in check.devices]
     assert jobs == [[*able, *(probe.id for probe in exercise.probes)]]

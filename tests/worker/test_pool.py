@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.pool import Pool
+from autograder.pool import Crew, Pool
 from autograder.protocol import CheckJob, CheckReply, Job, Limits, RawTensor
 
 LAUNCH = """
@@ -134,11 +134,12 @@ def test_an_attack_on_a_shared_child_costs_its_own_check_alone(pool: Pool, tmp_p
         settled.append(reply)
         return True
 
-    go_on, blame = pool._run_child(job, settle)
+    crew = Crew(pool, {}, reuse=False)
+    go_on, blame = crew._run_child(job, settle)
     assert [reply.id for reply in settled] == ["n5"]
     assert go_on
     assert blame is None  # it may have left by itself: the rest gets a fresh child, and there the blame is clear
-    go_on, blame = pool._run_child(replace(job, checks=job.checks[1:]), settle)
+    go_on, blame = crew._run_child(replace(job, checks=job.checks[1:]), settle)
     assert blame is not None
     assert (blame.id, blame.outcome) == ("n6", "crashed")
 

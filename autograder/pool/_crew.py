@@ -1,0 +1,161 @@
+"""The children that one hand-in's jobs run in.
+
+Opening CUDA takes a child longer than most checks.  There, a child does one job after another of the same hand-in, as
+long as nothing went wrong in it.  A child that dies costs the check it was at: the rest of its job goes on in a fresh
+child.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from socket import socket
+from typing import Protocol
+
+from autograder.pool._conversation import Broken, Conversation, Exit, blame_of, ended_early
+from autograder.pool._gate import Gate
+from autograder.protocol import RAN, CheckJob, CheckReply, Job, Programme
+
+_FIRST_TRY = 0.25
+
+# After these nothing of a job's can be left in memory that is not its own.
+_HARMLESS = frozenset({RAN, "compile-error"})
+
+# Gets a reply and the check that would follow; False leaves the rest out.
+CarryOn = Callable[[CheckReply, CheckJob | None], bool]
+
+
+@dataclass(slots=True)
+class Child:
+    """A child of the server: its number there, the folder that it may write to, and our end of its socket."""
+
+    number: int
+    folder: Path
+    connection: socket
+    conversation: Conversation = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.conversation = Conversation(self.connection, self.folder)
+
+
+class _Server(Protocol):
+    """What starts and ends children."""
+
+    gate: Gate
+
+    def start_child(self, launches: Collection[str]) -> Child: ...
+
+    def end_child(self, child: Child) -> Exit: ...
+
+
+class Crew:
+    """The children of one hand-in; `run` may be called from many threads at once, and each call has a child at a time.
+
+    With ``reuse`` a child that has done its job well gets the next one.  It has promised the outputs of the whole
+    ``programme`` before it ran anything of the student's, so that it cannot choose what the judge gets to see.
+    """
+
+    def __init__(self, server: _Server, programme: Programme, reuse: bool) -> None:
+        self._server = server
+        self._programme = programme if reuse else {}
+        self._reuse = reuse
+        self._lock = threading.Lock()
+        self._idle: list[Child] = []
+
+    def run(self, job: Job, carry_on: CarryOn) -> None:
+        """Run a job's checks in order; ``carry_on`` gets each reply and the check that would follow, if any.
+
+        It returns False to leave the rest out.  One child does the checks one after another; after one that does not
+        run to its end, the rest go on in a fresh child.  A check that hits a time limit is run once more with nothing
+        beside it, and only then counts as a timeout.  The first time it gets a part of its CPU time, so that an endless
+        loop is found out early.
+
+        Raises:
+            WorkerError: the server is gone.
+        """
+        first = replace(job.limits, cpu_seconds=job.limits.cpu_seconds * _FIRST_TRY)
+        job = replace(job, programme=self._programme)
+        done = 0
+
+        def settle(reply: CheckReply) -> bool:
+            nonlocal done
+            done += 1
+            return carry_on(reply, job.checks[done] if done < len(job.checks) else None)
+
+        go_on = True
+        while done < len(job.checks) and go_on:
+            with self._server.gate.shared():
+                go_on, blame = self._run_child(replace(_without(job, done), limits=first), settle)
+            if go_on and blame is not None:
+                check = job.checks[done]
+                go_on = settle(self._second_try(job, check) if blame.outcome == "timeout" else blame)
+
+    def close(self) -> None:
+        """End all children."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for child in idle:
+            self._server.end_child(child)
+
+    def _second_try(self, job: Job, check: CheckJob) -> CheckReply:
+        """Run one check with nothing beside it."""
+        replies: list[CheckReply] = []
+
+        def settle(reply: CheckReply) -> bool:
+            replies.append(reply)
+            return True
+
+        with self._server.gate.alone():
+            _, blame = self._run_child(replace(job, checks=(check,), unasked=None), settle)
+        return replies[0] if replies else blame or ended_early(check)
+
+    def _run_child(self, job: Job, settle: Callable[[CheckReply], bool]) -> tuple[bool, CheckReply | None]:
+        """One child: hand each reply to ``settle`` as it comes.
+
+        Returns whether to go on, and what to say of the first check without a reply: None if there is none, or if the
+        child is not to blame and the rest can go on in a fresh one.
+        """
+        child, used = self._child(job)
+        unanswered = list(job.checks)
+        blame: CheckReply | None = None
+        go_on, leaving, clean = True, False, True
+        kept = False
+        try:
+            for reply in child.conversation.replies(job):
+                unanswered.pop(0)
+                clean = clean and reply.outcome in _HARMLESS
+                go_on, leaving = settle(reply), reply.leaving
+                if leaving or not go_on:
+                    break
+            kept = self._reuse and clean and child.conversation.waits
+        except Broken as broken:
+            blame = CheckReply(unanswered[0].id, broken.outcome, broken.message)
+        finally:
+            if kept:
+                with self._lock:
+                    self._idle.append(child)
+            else:
+                ended = self._server.end_child(child)
+        if go_on and unanswered and blame is None and not leaving and not kept:
+            blame = blame_of(unanswered[0], ended, job)
+            if len(unanswered) == len(job.checks):
+                # One that has done other jobs may have died of those: a fresh one will tell.
+                blame = None if used else blame or ended_early(unanswered[0])
+        return go_on, blame
+
+    def _child(self, job: Job) -> tuple[Child, bool]:
+        """A child for a job, and whether it has done others before."""
+        with self._lock:
+            able = [child for child in self._idle if child.conversation.can_take(job)]
+            if able:
+                self._idle.remove(able[-1])
+                return able[-1], True
+        return self._server.start_child(job.whole_programme), False
+
+
+def _without(job: Job, done: int) -> Job:
+    """A job without its first checks, of which ``done`` have their replies."""
+    unasked = None if job.unasked is None else max(0, job.unasked - done)
+    return replace(job, checks=job.checks[done:], unasked=unasked)

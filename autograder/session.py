@@ -6,7 +6,6 @@ that the two imports overlap.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 import time
@@ -18,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 from autograder import __version__, scoring
 from autograder.catalogue import Check, Course, Exercise
-from autograder.errors import WorkerError
-from autograder.gpu_targets import TargetChecker, TargetVerdict
+from autograder.gpu_targets import TargetVerdict
 from autograder.kept import Kept, key_of
 from autograder.lift import CompactModule
-from autograder.machine import environment, version_of
+from autograder.machine import environment
 from autograder.plan import Plan, Reference, plan_exercises
 from autograder.pool import Crew, Pool
 from autograder.protocol import Job, Limits, Programme
 from autograder.result import Diagnosis, ExerciseResult, RunResult, Sandbox
+from autograder.target_checks import Lowerings, TargetChecks
 
 if TYPE_CHECKING:
     from autograder.judge.inquiry import Findings
@@ -47,7 +46,6 @@ _REPEATABLE = frozenset({"pass", "fail", "compile-error"})
 _CASES = 256
 
 Progress = Callable[[ExerciseResult], None]
-Lowerings = Mapping[str, "Future[TargetVerdict | None]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +100,13 @@ class Grader:
     ) -> None:
         self.course = course
         self.device = device
-        self._targets = targets
-        self._target_pool: Pool | None = None
-        self._described: dict[str, Sequence[Mapping[str, object]]] = {}
         self._lock = threading.Lock()
-        self._checker = TargetChecker(self._targets_pool, course.gpu_targets, Kept(target_cache), version_of("triton"))
         self._kept = Kept(kept)
         self.environment = environment(device, gpu)
         self._digests: dict[str, str] = {}
         self._cases: dict[tuple[str, str, int], Case] = {}
         self._jobs = jobs or (os.cpu_count() or 1)
+        self._targets = TargetChecks(course, targets, target_cache, self._jobs, self._digest)
         self._pool = Pool(device)
 
     def __enter__(self) -> Grader:
@@ -122,8 +117,7 @@ class Grader:
 
     def close(self) -> None:
         self._pool.close()
-        if self._target_pool is not None:
-            self._target_pool.close()
+        self._targets.close()
 
     @property
     def sandbox(self) -> Sandbox:
@@ -135,7 +129,7 @@ class Grader:
     @property
     def with_targets(self) -> bool:
         """Whether kernels are lowered for the course's GPU targets."""
-        return self._targets != "off"
+        return self._targets.when != "off"
 
     def grade(self, request: Request, progress: Progress | None = None) -> RunResult:
         """Grade one hand-in; ``progress`` is called with each exercise's result as it is done.
@@ -146,11 +140,12 @@ class Grader:
             WorkerError: the worker is gone.
         """
         plans, notes = plan_exercises(self.course, request.handin, request.exercises, request.reference)
-        self._prepare_targets(plans, request)
+        self._targets.prepare(self._to_lower(plans, request))
         from autograder.judge import verdict  # noqa: F401 - while the worker imports torch, so does the judge
 
         self._pool.wait_ready()
-        with self._lowered_ahead(plans, request) as lowerings, self._pool.crew(self._programme(plans)) as crew:
+        ahead = self._targets.ahead(self._to_lower(plans, request), request.reference is not None)
+        with ahead as lowerings, self._pool.crew(self._programme(plans)) as crew:
             results = self._run_plans(plans, _Run(request, crew, lowerings), progress)
         wanted = {exercise.id for exercise in request.exercises}
         exercises = tuple(results[plan.exercise.id] for plan in plans if plan.exercise.id in wanted)
@@ -180,7 +175,7 @@ class Grader:
         for plan in plans:
             if plan.outcome is None:
                 module = plan.module(())
-                verdict = self._lowered(plan, self._job(plan, module, (), request), full=True)
+                verdict = self._targets.lowered(plan.exercise, self._job(plan, module, (), request), full=True)
                 yield plan.exercise, replace(verdict, line=module.student_line(verdict.line))
 
     def _job(self, plan: Plan, module: CompactModule, failed: Sequence[str], request: Request) -> Job:
@@ -257,10 +252,10 @@ class Grader:
             checks.append(scoring.check_result(plan, check, verdict, self.device, repro, seed))
         if not failed and plan.exercise.id in lowerings:
             targets = lowerings[plan.exercise.id].result()
-        elif self._targets == "if-passed" and any(check.outcome not in ("pass", "skipped") for check in checks):
+        elif self._targets.when == "if-passed" and any(check.outcome not in ("pass", "skipped") for check in checks):
             targets = TargetVerdict("skipped", "Not run: another check failed.", None, ())
         else:
-            targets = self._target_verdict(plan, job, request)
+            targets = self._targets.verdict(plan.exercise, job, request.reference is not None)
         if targets is not None:
             targets = replace(targets, line=module.student_line(targets.line))
         result = scoring.scored(plan, checks, targets, message, time.perf_counter() - start, self.device, repro)
@@ -276,79 +271,19 @@ class Grader:
             found = by_sign(load_mistakes(exercise.mistakes), result.checks)
         return (found,) if found is not None else ()
 
-    def _target_verdict(self, plan: Plan, job: Job, request: Request) -> TargetVerdict | None:
-        """Whether the kernels would compile for the course's GPUs; None if the course names none."""
-        if not self.course.gpu_targets:
-            return None
-        if self._targets == "off":
-            return TargetVerdict("skipped", "GPU targets were not asked for.", None, ())
-        try:
-            return self._lowered(plan, job)
-        except WorkerError as error:
-            if request.reference is not None:
-                raise  # an official score does not depend on what this machine happened to be able to try
-            return TargetVerdict("skipped", f"GPU targets could not be tried on this machine: {error}", None, ())
-
-    def _lowered(self, plan: Plan, job: Job, full: bool = False) -> TargetVerdict:
-        exercise = plan.exercise
-        digest = self._digest(exercise)
-        return self._checker.check(job, digest, lambda: self._launches(exercise), exercise.true_float32, full)
-
     def _runnable(self, plan: Plan) -> Sequence[Check]:
         """The checks that this device can run, of a plan that it can run."""
         if self.device not in plan.exercise.devices:
             return ()
         return [check for check in plan.checks if self.device in check.devices]
 
-    def _to_lower(self, plans: Sequence[Plan], request: Request) -> Iterator[tuple[Plan, Job]]:
+    def _to_lower(self, plans: Sequence[Plan], request: Request) -> Iterator[tuple[Exercise, Job]]:
         """What is lowered whatever the checks say; pieces first, as whole kernels wait for them."""
-        if self._targets == "always" and self.course.gpu_targets:
+        if self._targets.ahead_of_checks:
             whole = {plan.exercise.id for plan in plans if plan.outcome is None}
             for plan in sorted(plans, key=lambda plan: len(plan.builds_on)):
                 if whole.issuperset({plan.exercise.id, *plan.builds_on}) and self._runnable(plan):
-                    yield plan, self._job(plan, plan.module(()), (), request)
-
-    def _prepare_targets(self, plans: Sequence[Plan], request: Request) -> None:
-        """Start the compiler's server, if it will have something to do, while others are busy with imports."""
-        wanted = self._to_lower(plans, request)
-        if not all(self._checker.knows(job, self._digest(plan.exercise)) for plan, job in wanted):
-            self._targets_pool()
-
-    @contextlib.contextmanager
-    def _lowered_ahead(self, plans: Sequence[Plan], request: Request) -> Iterator[Lowerings]:
-        """The verdicts of the compiler, which works beside the checks and waits for none, by exercise."""
-        with ThreadPoolExecutor(self._jobs) as executor:
-            try:
-                yield {
-                    plan.exercise.id: executor.submit(self._target_verdict, plan, job, request)
-                    for plan, job in self._to_lower(plans, request)
-                }
-            finally:
-                executor.shutdown(wait=False, cancel_futures=True)
-
-    def _targets_pool(self) -> Pool:
-        with self._lock:
-            if self._target_pool is None:
-                self._target_pool = Pool("targets")
-            return self._target_pool
-
-    def _launches(self, exercise: Exercise) -> Sequence[Mapping[str, object]]:
-        """The launches of an exercise's public checks, on whatever device: cases, with their inputs described."""
-        from autograder.judge.oracles import load_oracle
-        from autograder.judge.tensors import dtype_name
-
-        if exercise.id not in self._described:
-            oracle = load_oracle(exercise.oracle)
-            self._described[exercise.id] = [
-                {
-                    "case": dict(check.case),
-                    "inputs": {
-                        name: [dtype_name(x.dtype), list(x.shape)] for name, x in oracle.inputs(check, 0).items()
-                    },
-                }
-                for check in exercise.checks
-            ]
-        return self._described[exercise.id]
+                    yield plan.exercise, self._job(plan, plan.module(()), (), request)
 
     def _verdicts(self, plan: Plan, job: Job, checks: Sequence[Check], run: _Run) -> Findings:
         """Run a plan's checks tier by tier; the verdicts by check id, without those that were not reached."""

@@ -20,6 +20,14 @@ from autograder.protocol import RAN, CheckJob, CheckReply
 _OUTCOME = {"violation": "fail"}
 
 
+# What the interpreter, which runs one program after another, gets right by its order alone.
+_DISPUTES = {
+    "stores": "more than one program stores to {place} of {output}.",
+    "loads": "a program reads {place} of {output}, which another program has stored.",
+}
+_ANY_ORDER = "On a GPU programs run at once and in any order: each element of an output is for one program alone."
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """How a check ended: ``outcome`` is a check outcome of the result document."""
@@ -59,7 +67,7 @@ class Case:
         message = " ".join(item.message for item in failed[:2])
         where = next((item.where for item in failed if item.where is not None), None)
         if not failed:
-            message = self._over_limit(reply.measurements)
+            message = self._over_limit(reply.measurements) or _disputed(reply)
         return Verdict("fail" if message else "pass", message, None, measurements, where)
 
     @cached_property
@@ -109,6 +117,24 @@ class Case:
             if value is not None and value > bound:
                 return f"The result is right, but {_limit_text(name, value, bound)}"
         return ""
+
+
+def _disputed(reply: CheckReply) -> str:
+    """A sentence about an output that two programs have to do with, or ""."""
+    for name, text in _DISPUTES.items():
+        for output, raw in reply.outputs.items():
+            element = reply.measurements.get(f"{name}_of_another.{output}")
+            if element is not None:
+                place = _element(int(element), raw.shape)
+                return f"The result is right here, but {text.format(place=place, output=output)} {_ANY_ORDER}"
+    return ""
+
+
+def _element(number: int, shape: tuple[int, ...]) -> str:
+    """Element ``number`` of a contiguous tensor in words."""
+    if len(shape) != 2 or shape[1] == 0:
+        return f"element {number}"
+    return f"row {number // shape[1]}, column {number % shape[1]}"
 
 
 def _limit_text(name: str, value: float, bound: float) -> str:

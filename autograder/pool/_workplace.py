@@ -29,7 +29,7 @@ class Workplace:
         ends = contextlib.ExitStack()
         # At the latest when this process ends, also if something breaks off while the pool is still being made.
         self.close = weakref.finalize(self, ends.close)
-        self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX)).resolve()  # $TMPDIR may be relative
         ends.callback(remove, self.folder)
         lock = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         ends.callback(os.close, lock)

@@ -24,6 +24,7 @@ from autograder.protocol import (
     read_frame,
 )
 from autograder.worker import buffers as memory
+from autograder.worker import interpreter
 from autograder.worker.compiled import measure, poison_undefined_lanes, take_numbers_as_they_come
 from autograder.worker.failures import Failure, explain
 from autograder.worker.faults import refuse_tiles_as_truth
@@ -176,14 +177,14 @@ class _Runner:
         def run(kernel: Any, grid: tuple[int, ...], *args: Any, **meta: Any) -> None:
             if self._job.device == "cuda":
                 take_numbers_as_they_come(kernel, args, meta)
+            else:
+                interpreter.begin_launch()
             compiled.append(kernel[grid](*args, **meta))
 
         tensors_in = {name: buffer.tensor for name, buffer in inputs.items()}
         tensors_out = {name: buffer.tensor for name, buffer in outputs.items()}
         if self._job.device == "cpu":
-            from autograder.worker.interpreter import guarded
-
-            with guarded([*inputs.values(), *outputs.values()], self._job.allow_atomics) as measurements:
+            with interpreter.guarded([*inputs.values(), *outputs.values()], self._job.allow_atomics) as measurements:
                 self._launch_file.launch(run, self._student, check.case, tensors_in, tensors_out)
             return measurements
         self._launch_file.launch(run, self._student, check.case, tensors_in, tensors_out)

@@ -43,6 +43,8 @@ class MemoryGuard:
         self._ends = self._starts + np.array(sizes, dtype=np.uint64)
         self._bounds = [(int(start), int(end)) for start, end in zip(self._starts, self._ends, strict=True)]
         self._allow_atomics = allow_atomics
+        self._authors: dict[int, Any] = {}
+        self.disputed: dict[str, int] = {}
         self.total: dict[str, int] = defaultdict(int)
         self.largest: dict[str, int] = defaultdict(int)
 
@@ -50,11 +52,18 @@ class MemoryGuard:
         for name, lanes in self._check(ptrs, mask, np.dtype(dtype).itemsize, "loads"):
             self.total[name] += lanes
             self.largest[name] = max(self.largest[name], lanes)
+            if self._authors:
+                self._note_author(ptrs, mask, name, "loads")
         return self._native.load(ptrs, mask, other, dtype)
 
     def store(self, ptrs: Any, value: Any, mask: Any) -> Any:
-        self._check(ptrs, mask, value.dtype.itemsize, "stores")
+        for name, _ in self._check(ptrs, mask, value.dtype.itemsize, "stores"):
+            self._note_author(ptrs, mask, name, "stores")
         return self._native.store(ptrs, value, mask)
+
+    def begin_launch(self) -> None:
+        """Forget who has stored what: a launch sees all that an earlier one has stored."""
+        self._authors.clear()
 
     def atomic_rmw(self, op: Any, ptrs: Any, value: Any, mask: Any, sem: Any) -> Any:
         self._check_atomic(ptrs, mask, value)
@@ -70,6 +79,29 @@ class MemoryGuard:
         if callable(value) and not isinstance(value, type) and name not in NATIVE_MATH:
             raise Violation(f"The kernel uses {name}, which this exercise does not allow.")
         return value
+
+    def _note_author(self, ptrs: Any, mask: Any, name: str, verb: str) -> None:
+        """Note which program stores to which element, and the first element that two have to do with.
+
+        Here programs run one after another, from the first on; on a GPU they run at once and in any order, and such an
+        element holds whatever came last.
+        """
+        number = next(i for i, buffer in enumerate(self._buffers) if buffer.name == name)
+        buffer = self._buffers[number]
+        if not buffer.writable:
+            return
+        addresses = np.asarray(ptrs, dtype=np.uint64)[np.broadcast_to(np.asarray(mask, dtype=bool), np.shape(ptrs))]
+        start, end = self._bounds[number]
+        elements = (addresses[(addresses >= start) & (addresses < end)] - np.uint64(start)).astype(np.int64)
+        elements //= buffer.tensor.element_size()
+        authors = self._authors.setdefault(number, np.full(buffer.tensor.numel(), -1, dtype=np.int64))
+        x, y, z = triton_interpreter.interpreter_builder.grid_idx
+        program = x + (y << 20) + (z << 40)
+        others = (authors[elements] != -1) & (authors[elements] != program)
+        if others.any():
+            self.disputed.setdefault(f"{verb}_of_another.{name}", int(elements[np.argmax(others)]))
+        if verb == "stores":
+            authors[elements] = program
 
     def _check_atomic(self, ptrs: Any, mask: Any, value: Any) -> None:
         if not self._allow_atomics:
@@ -172,6 +204,12 @@ def guarded(buffers: list[Buffer], allow_atomics: bool) -> Iterator[dict[str, fl
         measurements["largest_dimension"] = float(recorder.largest_dimension)
         measurements.update({f"total_load.{name}": float(count) for name, count in guard.total.items()})
         measurements.update({f"largest_load.{name}": float(count) for name, count in guard.largest.items()})
+        measurements.update({name: float(element) for name, element in guard.disputed.items()})
+
+
+def begin_launch() -> None:
+    """Within `guarded`: another launch begins."""
+    triton_interpreter._interpreter.begin_launch()
 
 
 class _Kept:

@@ -17,11 +17,12 @@ import os
 import selectors
 import signal
 import socket
+import sys
 from dataclasses import replace
 from typing import Any
 
 from autograder.worker import process
-from autograder.worker.sandbox import Confinement, Outcome, probe
+from autograder.worker.sandbox import Confinement, Outcome, Unusable, probe
 
 _MAX_MESSAGE = 64 * 1024
 # Checks wait for torch, and reports for both: what the compiler's server does meanwhile shall not hold torch up.
@@ -47,7 +48,10 @@ class Server:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the pool's to handle
         signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored under nohup, and then in every child
         cuda = _preload(self._device)
-        self._sandbox = probe(self._device, _serve)
+        try:
+            self._sandbox = probe(self._device, _serve)
+        except Unusable as error:
+            sys.exit(str(error))  # the pool reads the last line of what was printed
         holding = {"layers": self._sandbox.layers, "missing": self._sandbox.missing}
         self._send({"ready": {"cuda": cuda, "sandbox": holding}})
         signal.signal(signal.SIGCHLD, lambda *_: None)

@@ -149,6 +149,25 @@ def test_a_hidden_failure_costs_its_own_weight_and_no_public_check(run: Callable
     assert mask.score == pytest.approx(mask.points * (1 - weights["hidden_ghosts"] / sum(weights.values())))
 
 
+def test_what_is_right_by_the_order_of_programs_alone_is_wrong(run: Callable[..., RunResult]) -> None:
+    """Each program stores its tile over all later ones as well: on a GPU, whoever comes last has the say."""
+    text = solution(ONE_SHOT)
+    store = "    tl.store(o_ptr + offs_m[:, None] * HEAD + offs_d[None, :], o, mask=offs_m[:, None] < NSEQ)"
+    loop = (
+        "    for t in range(tl.program_id(0), tl.num_programs(0)):\n"
+        "        rows = t * BLOCK_M + tl.arange(0, BLOCK_M)\n"
+        "    " + store.replace("offs_m", "rows")
+    )
+    one_shot = run({ONE_SHOT: text.replace(store, loop)}).exercises[3]
+    checks = {check.id: check for check in one_shot.checks}
+    assert checks["full_tile"].outcome == "pass"
+    assert checks["many_query_tiles"].outcome == "fail"
+    assert checks["many_query_tiles"].message == (
+        "The result is right here, but more than one program stores to row 32, column 0 of o. "
+        "On a GPU programs run at once and in any order: each element of an output is for one program alone."
+    )
+
+
 def test_what_a_failure_is_explained_by_is_the_same_job_and_no_verdict(
     course: Course, cpu_grader: Grader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

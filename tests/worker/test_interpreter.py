@@ -57,8 +57,9 @@ def pool() -> Iterator[Pool]:
         yield pool
 
 
-def launch(pool: Pool, folder: Path, body: str) -> CheckReply:
-    (folder / "launch.py").write_text(LAUNCH)
+def launch(pool: Pool, folder: Path, body: str, grid: int = 1, times: int = 1) -> CheckReply:
+    text = LAUNCH.replace("(1,)", f"({grid},)").rstrip()
+    (folder / "launch.py").write_text(text + ("\n" + text.splitlines()[-1]) * (times - 1) + "\n")
     module = "@triton.jit\ndef kernel(a_ptr, b_ptr, o_ptr, w_ptr):\n    offs = tl.arange(0, 32)\n    " + body.replace(
         "; ", "\n    "
     )
@@ -84,6 +85,32 @@ def test_an_access_outside_is_refused_before_memory_is_touched(pool: Pool, tmp_p
     assert reply.outcome == "violation", reply
     assert message in reply.message
     assert reply.line in (4, 5)
+
+
+DISPUTES = {
+    "two_stores": ("tl.store(o_ptr + offs, x, mask=offs == 5 + tl.program_id(0) * 0)", {"stores_of_another.o": 5.0}),
+    "each_its_own": ("tl.store(o_ptr + offs, x, mask=offs == tl.program_id(0))", {}),
+    "one_twice": ("tl.store(o_ptr + offs, x, mask=tl.program_id(0) < offs * 0 + 1); " * 2 + "offs = offs", {}),
+    "read_back": (
+        "tl.store(o_ptr + offs, x, mask=offs == tl.program_id(0)); y = tl.load(o_ptr + 0)",
+        {"loads_of_another.o": 0.0},
+    ),
+    "read_its_own": ("tl.store(o_ptr + tl.program_id(0), 1.0); y = tl.load(o_ptr + tl.program_id(0))", {}),
+    "masked_off": ("tl.store(o_ptr + offs, x, mask=offs == 5 - 2 * tl.program_id(0))", {}),
+}
+
+
+@pytest.mark.parametrize("name", list(DISPUTES))
+def test_what_two_programs_have_to_do_with_is_measured(pool: Pool, tmp_path: Path, name: str) -> None:
+    body, expected = DISPUTES[name]
+    reply = launch(pool, tmp_path, "x = tl.load(a_ptr + offs); " + body, grid=2)
+    assert reply.outcome == "ran", reply
+    assert {key: value for key, value in reply.measurements.items() if "_of_another" in key} == expected
+
+
+def test_a_launch_may_read_what_an_earlier_one_has_stored(pool: Pool, tmp_path: Path) -> None:
+    reply = launch(pool, tmp_path, "tl.store(o_ptr + offs, tl.load(a_ptr + offs))", times=2)
+    assert "stores_of_another.o" not in reply.measurements
 
 
 def test_arithmetic_of_the_native_module_is_allowed(pool: Pool, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -244,3 +245,27 @@ def test_what_a_killed_pool_left_behind_is_cleared_away_and_what_is_in_use_is_no
         second.kill()
     assert (tmp_path / "autograder-by-hand").is_dir()
     assert (tmp_path / "autograder-link").is_symlink()
+
+
+def test_a_relative_temporary_folder_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", ".")
+    with Pool("cpu") as pool:
+        replies = run(pool, make_job(tmp_path, COPY.format(extra="pass")))
+    assert [reply.outcome for reply in replies.values()] == ["ran"] * 3
+
+
+def test_surroundings_in_which_nothing_runs_are_no_students_fault() -> None:
+    """Too little memory for a child to begin with: the server has tried a kernel of its own, and does not start."""
+    script = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (2 * 10**9, 2 * 10**9))\n"
+        "from autograder.errors import WorkerError\n"
+        "from autograder.pool import Pool\n"
+        "with Pool('cpu') as pool:\n"
+        "    try:\n"
+        "        pool.wait_ready()\n"
+        "    except WorkerError as error:\n"
+        "        print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("The worker did not start: "), done.stdout + done.stderr

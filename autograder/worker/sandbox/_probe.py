@@ -22,7 +22,14 @@ from autograder.worker.sandbox._rehearsal import Serve, runs
 
 # Seconds in which the layers to leave out have to be found; a server that takes longer to start counts as dead.
 _PATIENCE = 60.0
+_UNUSABLE = (
+    "Not even a kernel of the grader's own runs here. Is memory limited (ulimit -v), the disk full, or Triton damaged?"
+)
 _NOT_ROOT = "only root can give a child a user of its own"
+
+
+class Unusable(Exception):
+    """No job can run in this process's surroundings; the message says so in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +42,11 @@ class Outcome:
 
 
 def probe(device: str, serve: Serve) -> Outcome:
-    """Try everything out in the current folder; ``serve`` does a job as a child of the server does."""
+    """Try everything out in the current folder; ``serve`` does a job as a child of the server does.
+
+    Raises:
+        Unusable: nothing runs, whatever is left out.
+    """
     root = os.geteuid() == 0
     base = Path(tempfile.mkdtemp(prefix="probe-", dir=os.getcwd()))
     if root:
@@ -78,7 +89,7 @@ def _rehearse(confinement: Confinement, serve: Serve, base: Path) -> tuple[Confi
         if cache is not None:
             return replace(fewer, cache=cache), dict.fromkeys(dropped, f"{what} under it on this machine")
         if not dropped and runs(bare, serve, base) is None:
-            break  # it does not run without any either: that is no layer's fault, and the first job says whose
+            raise Unusable(_UNUSABLE)  # no layer's fault, and no student's
         if time.monotonic() > end:
             return bare, dict.fromkeys(confinement.layers, f"{what} under it on this machine, or not in time")
     return confinement, {}

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from autograder.bulk.overrides import Override, called_as, load_overrides
-from autograder.bulk.roster import Match, Roster, Student, load_roster
+from autograder.bulk.roster import HandedIn, Match, Roster, Student, load_roster
 from autograder.bulk.store import Store
 from autograder.bulk.submissions import Submission
 from autograder.catalogue import Course, Exercise, Lesson
@@ -132,6 +132,7 @@ class GradesReader:
         self._students = self._store.students()
         self._overrides = called_as(load_overrides(self._store.overrides), self._students)
         self._submissions = self._store.submissions()
+        self._matches = self.roster.match_all({student: self._handed_in(student) for student in self._students})
         self.damaged: list[str] = []
         self._notes: list[str] = []
         self._matched: dict[int, list[str]] = {}
@@ -142,7 +143,7 @@ class GradesReader:
         for student in self._students:
             result = self._store.read(student)
             submission = self._submission(student)
-            match = self._match(student, submission)
+            match = self._match(student)
             if result is None:
                 self.damaged.append(f"{student}: the result is damaged; run `course grade` again.")
                 self._notes.append(self.damaged[-1])
@@ -180,11 +181,12 @@ class GradesReader:
             return replace(found, submitted=None)
         return found
 
-    def _match(self, student: str, submission: Submission | None) -> Match:
-        if submission is None:
-            match = self.roster.match(student)
-        else:
-            match = self.roster.match(student, submission.name, submission.lms_id, submission.lms)
+    def _handed_in(self, student: str) -> HandedIn:
+        submission = self._submissions.get(student)
+        return HandedIn(submission.name, submission.lms_id, submission.lms) if submission is not None else HandedIn()
+
+    def _match(self, student: str) -> Match:
+        match = self._matches[student]
         for row in match.rows:
             of_row = self._matched.setdefault(id(row), [])
             if match.row is row:

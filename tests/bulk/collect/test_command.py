@@ -74,6 +74,20 @@ def test_a_roster_gives_names_and_times_and_says_who_is_missing(tmp_path: Path) 
     assert again["doejane_1"] == found["doejane_1"]
 
 
+def test_a_time_in_the_roster_is_its_own_students_and_no_namesakes(tmp_path: Path) -> None:
+    time = "2026-12-09T10:00:00+01:00"
+    source = make_zip(tmp_path / "a.zip", {"doejane_1_10_x.py": "a", "doejane_2_11_x.py": "b"})
+    for number, row in enumerate(
+        (f"student_id,name,submitted\ndoejane_2,doejane,{time}\n", f"name,submitted\ndoejane,{time}\n")
+    ):
+        roster = tmp_path / "roster.csv"
+        roster.write_text(row)
+        run(source, "--out", tmp_path / f"out{number}", "--roster", roster, "--plain")
+        found = submissions(tmp_path / f"out{number}")
+        assert found["doejane_1"].submitted is None
+        assert (found["doejane_2"].submitted is not None) == (number == 0)
+
+
 def test_a_roster_that_cannot_be_read_stops_before_anything_is_written(tmp_path: Path) -> None:
     source = make_zip(tmp_path / "a.zip", {"ann_1_10_x.py": "a"})
     with pytest.raises(UsageError, match="roster"):

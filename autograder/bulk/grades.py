@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from autograder.bulk.names import a_few
 from autograder.bulk.overrides import Override, called_as, load_overrides
 from autograder.bulk.roster import HandedIn, Match, Roster, Student, load_roster
 from autograder.bulk.store import Store
@@ -97,11 +98,15 @@ class StudentGrade:
 
 @dataclass(frozen=True, slots=True)
 class ClassGrades:
-    """Everyone's grades, by id, and sentences about who could not be found in the roster, or in the results."""
+    """Everyone's grades, by id, and sentences about who could not be found in the roster, or in the results.
+
+    ``waiting`` are the ids of those who handed in and are not graded yet.
+    """
 
     students: tuple[StudentGrade, ...]
     roster: Roster
     notes: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
 
 
 def class_grades(course: Course, out: Path, roster: Path | None = None) -> ClassGrades:
@@ -115,7 +120,7 @@ def class_grades(course: Course, out: Path, roster: Path | None = None) -> Class
     if not students:
         damaged = "".join(f" {note}" for note in reading.damaged)
         raise UsageError(f"There are no results in {out}. Run `course grade` with --out {out} first.{damaged}")
-    return ClassGrades(students, reading.roster, reading.notes())
+    return ClassGrades(students, reading.roster, reading.notes(), reading.waiting)
 
 
 class GradesReader:
@@ -132,7 +137,9 @@ class GradesReader:
         self._students = self._store.students()
         self._overrides = called_as(load_overrides(self._store.overrides), self._students)
         self._submissions = self._store.submissions()
-        self._matches = self.roster.match_all({student: self._handed_in(student) for student in self._students})
+        self.waiting = tuple(sorted(set(self._store.handed_in()) - set(self._students)))
+        everyone = (*self._students, *self.waiting)
+        self._matches = self.roster.match_all({student: self._handed_in(student) for student in everyone})
         self.damaged: list[str] = []
         self._notes: list[str] = []
         self._matched: dict[int, list[str]] = {}
@@ -156,14 +163,23 @@ class GradesReader:
     def notes(self) -> tuple[str, ...]:
         """Sentences about who could not be found, and what counts nowhere; complete once all have been read."""
         rows = self.roster.students
+        waiting = {id(row) for student in self.waiting for row in self._matches[student].rows}
         shared = [
             f"{' and '.join(self._matched[id(row)])}: all fit {_called(row)} in the roster."
             for row in rows
             if len(self._matched.get(id(row), ())) > 1
         ]
-        names = ", ".join(_called(row) for row in rows if id(row) not in self._matched)
+        names = ", ".join(_called(row) for row in rows if id(row) not in (self._matched.keys() | waiting))
         missing = [f"In the roster, and without a hand-in: {names}."] if names else []
-        return (*self._notes, *shared, *missing, *self._stray_overrides(), *self.times_missing())
+        return (*self._not_graded(), *self._notes, *shared, *missing, *self._stray_overrides(), *self.times_missing())
+
+    def _not_graded(self) -> tuple[str, ...]:
+        """A sentence if grading was stopped, or was told to grade only some."""
+        if not self.waiting:
+            return ()
+        one = len(self.waiting) == 1
+        counted = "1 hand-in is" if one else f"{len(self.waiting)} hand-ins are"
+        return (f"{counted} not graded yet: {a_few(self.waiting)}. Run `course grade` again.",)
 
     def times_missing(self) -> tuple[str, ...]:
         """A sentence if there is a deadline and it cannot be known who kept it; complete once all have been read."""

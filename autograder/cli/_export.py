@@ -119,7 +119,7 @@ def export(
     _say(notes)
     _say(f"Left out: {sentence}" for sentence in left_out)
     damaged = set(Store(results).students()) - {one.student for one in grades.students}
-    return EXIT_NOT_ALL if left_out or (damaged and student is None) else EXIT_OK
+    return EXIT_NOT_ALL if left_out or (student is None and (damaged or grades.waiting)) else EXIT_OK
 
 
 def _gradescope(grades: ClassGrades, options: Options, out: Path | None, student: str | None) -> tuple[str, ...]:

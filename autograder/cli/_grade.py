@@ -129,10 +129,11 @@ def grade(
     if collected:
         out.mkdir(parents=True, exist_ok=True)
         store.keep_submissions(collected)
+    store.keep_handed_in([one.student for one in found])
     for note in notes:
         click.echo(f"Note: {note}", err=True)
-    with _progress(len(chosen_students), plain) as step:
-        summary = run.run(chosen_students, step)
+    with _progress(len(chosen_students), plain) as step, _saying_how_far(len(chosen_students), step) as counting:
+        summary = run.run(chosen_students, counting)
     _report(console, course, store, summary, [one.student for one in found])
     return EXIT_OK if not summary.faults else EXIT_NOT_ALL
 
@@ -239,8 +240,8 @@ def _report(console: Console, course: Course, store: Store, summary: Summary, pr
     for message in dict.fromkeys(summary.faults.values()):
         names = a_few([printable(student) for student, fault in summary.faults.items() if fault == message])
         console.print(f"NOT GRADED, through no fault of theirs: {names}: {message}", markup=False, soft_wrap=True)
-    for note in reader.times_missing():
-        console.print(f"Note: {note}", markup=False, soft_wrap=True)
+    for note in reader.notes():
+        console.print(f"Note: {printable(note)}", markup=False, soft_wrap=True)
     gone = sorted(set(store.students()) - set(present))
     if gone:
         names = ", ".join(gone)
@@ -267,6 +268,23 @@ def _progress(total: int, plain: bool) -> Iterator[Callable[[Progress], None]]:
             bar.update(task, completed=progress.done, description=progress.student[:30])
 
         yield step
+
+
+@contextlib.contextmanager
+def _saying_how_far(total: int, step: Callable[[Progress], None]) -> Iterator[Callable[[Progress], None]]:
+    """Count what is done, and say it if the run is stopped."""
+    done = 0
+
+    def counting(progress: Progress) -> None:
+        nonlocal done
+        done = progress.done
+        step(progress)
+
+    try:
+        yield counting
+    except KeyboardInterrupt:
+        click.echo(f"{done} of {total} hand-ins are done. Run the same command again for the rest.", err=True)
+        raise
 
 
 class _Lines:

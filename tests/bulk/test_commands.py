@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
+from autograder.bulk.grading import ClassRun, Progress, Summary
+from autograder.bulk.hand_ins import HandInPath
 from autograder.bulk.store import Store
 from autograder.catalogue import Course
 from autograder.cli import course as commands
@@ -120,3 +124,38 @@ def test_a_score_is_set_by_hand_and_taken_back(own_course: Course, tmp_path: Pat
     assert store.grades.read_text().splitlines()[1].startswith("ada,ada,2,,1,0,,score_mask,")
     assert course(root, *words, "--remove").return_value == 0
     assert store.grades.read_text().splitlines()[1].startswith("ada,ada,0,,1,0,,,")
+
+
+def test_after_grading_some_the_rest_is_said_to_wait(own_course: Course, hand_ins: Path, tmp_path: Path) -> None:
+    roster = tmp_path / "r.csv"
+    roster.write_text("student_id,name\nanna,Anna\nben,Ben\ndora,Dora\n")
+    options = ("--out", tmp_path / "out", "--device", "cpu", "--no-targets", "--exercise", "score_mask", "--plain")
+    graded = course(own_course.root, "grade", hand_ins, *options, "--student", "ben", "--roster", roster)
+    assert graded.return_value == 0, graded.output
+    assert "Note: 2 hand-ins are not graded yet: anna, cleo. Run `course grade` again." in graded.output
+    assert "Note: In the roster, and without a hand-in: Dora." in graded.output
+    reported = course(own_course.root, "report", tmp_path / "out")
+    assert "Note: 2 hand-ins are not graded yet: anna, cleo." in reported.stderr
+    assert "2 hand-ins are not graded yet" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_grading_says_who_is_not_in_the_roster(own_course: Course, hand_ins: Path, tmp_path: Path) -> None:
+    roster = tmp_path / "r.csv"
+    roster.write_text("name\nSomebody Else\n")
+    options = ("--out", tmp_path / "out", "--device", "cpu", "--no-targets", "--exercise", "score_mask", "--plain")
+    graded = course(own_course.root, "grade", hand_ins, *options, "--roster", roster)
+    for student in ("anna", "ben", "cleo"):
+        assert f"Note: {student}: not found in the roster." in graded.output
+
+
+def test_whoever_stops_it_is_told_how_far_it_came(
+    own_course: Course, hand_ins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(self: ClassRun, found: Sequence[HandInPath], step: Callable[[Progress], None]) -> Summary:
+        step(Progress("anna", None, 1, len(found)))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ClassRun, "run", run)
+    stopped = course(own_course.root, "grade", hand_ins, "--out", tmp_path / "out", "--device", "cpu", "--plain")
+    assert isinstance(stopped.exception, (KeyboardInterrupt, click.Abort))
+    assert "1 of 3 hand-ins are done. Run the same command again for the rest." in stopped.stderr

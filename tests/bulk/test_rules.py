@@ -193,6 +193,30 @@ def test_who_is_missing_on_either_side_is_said(course: Course, tmp_path: Path) -
     assert grades.notes == ("eve: not found in the roster.", "In the roster, and without a hand-in: Ben Ten.")
 
 
+def test_who_handed_in_and_is_not_graded_yet_is_said_and_is_not_missing(course: Course, tmp_path: Path) -> None:
+    store = write(tmp_path, run_of("ada", exercise("a", 2.0)))
+    store.keep_handed_in(["ada", "ben", "cem", "dot", "eve"])
+    roster = tmp_path / "r.csv"
+    roster.write_text("student_id,name\nada,Ada Lovelace\nben,Ben Ten\nfay,Fay Off\n")
+    store.keep_roster(roster)
+    grades = class_grades(course, tmp_path)
+    assert grades.waiting == ("ben", "cem", "dot", "eve")
+    assert grades.notes == (
+        "4 hand-ins are not graded yet: ben, cem, dot and 1 more. Run `course grade` again.",
+        "In the roster, and without a hand-in: Fay Off.",
+    )
+    store.keep_handed_in(["ada", "ben"])
+    assert class_grades(course, tmp_path).notes[0].startswith("1 hand-in is not graded yet: ben.")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"students": 3}'])
+def test_a_damaged_list_of_hand_ins_is_named(course: Course, tmp_path: Path, text: str) -> None:
+    write(tmp_path, run_of("ada", exercise("a", 2.0)))
+    (tmp_path / "hand-ins.json").write_text(text)
+    with pytest.raises(UsageError, match=r"hand-ins\.json is damaged"):
+        class_grades(course, tmp_path)
+
+
 def test_no_results_and_damaged_results_are_said(course: Course, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="There are no results"):
         class_grades(course, tmp_path)

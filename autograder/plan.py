@@ -5,7 +5,7 @@ The hand-in is read and lifted here; nothing of it is executed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -116,6 +116,15 @@ def plan_exercises(
         todo.extend(plan.builds_on)
     ordered = tuple(plans[exercise.id] for exercise in course.exercises if exercise.id in plans)
     return ordered, handin.notes
+
+
+def started_in(course: Course) -> Callable[[Place, str], bool]:
+    """Tells whether the text for a place differs from its pristine stub.
+
+    Raises:
+        CourseError: a stub is broken.
+    """
+    return _Stubs(course).started
 
 
 class _Stubs:

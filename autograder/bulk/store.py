@@ -7,7 +7,9 @@ collected.json           who handed in what, and when
 hand-ins.json            whose hand-ins grading found, graded or not
 roster.csv               a copy of the roster that grading was given
 report.html feedback/    made by `course report` and `course feedback`
+comments/                the instructor's words, by student
 .kept/                   verdicts by source, so that nothing is run twice
+.exported.json           what exports wrote, so that they overwrite nothing else
 """
 
 from __future__ import annotations
@@ -36,10 +38,16 @@ class Store:
         self.feedback = out / "feedback"
         self.report = out / "report.html"
         self.kept = out / ".kept"
+        self.exported = out / ".exported.json"
         self._lock = out / ".lock"
         self._roster = out / "roster.csv"
         self._collected = out / "collected.json"
         self._hand_ins = out / "hand-ins.json"
+
+    def own_places(self) -> tuple[Path, ...]:
+        """All files and folders that are the kit's, or that it reads."""
+        named = (self.results, self.overrides, self.grades, self.feedback, self.report, self.kept, self.exported)
+        return (*named, self._lock, self._roster, self._collected, self._hand_ins, self.out / "comments")
 
     def students(self) -> tuple[str, ...]:
         """Ids with a result, sorted."""

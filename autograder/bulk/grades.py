@@ -171,7 +171,15 @@ class GradesReader:
         ]
         names = ", ".join(_called(row) for row in rows if id(row) not in (self._matched.keys() | waiting))
         missing = [f"In the roster, and without a hand-in: {names}."] if names else []
-        return (*self._not_graded(), *self._notes, *shared, *missing, *self._stray_overrides(), *self.times_missing())
+        return (
+            *self._not_graded(),
+            *self._notes,
+            *shared,
+            *missing,
+            *self._stray_overrides(),
+            *self._late_for_nothing(),
+            *self._times_missing(),
+        )
 
     def _not_graded(self) -> tuple[str, ...]:
         """A sentence if grading was stopped, or was told to grade only some."""
@@ -181,7 +189,18 @@ class GradesReader:
         counted = "1 hand-in is" if one else f"{len(self.waiting)} hand-ins are"
         return (f"{counted} not graded yet: {a_few(self.waiting)}. Run `course grade` again.",)
 
-    def times_missing(self) -> tuple[str, ...]:
+    def _late_for_nothing(self) -> tuple[str, ...]:
+        """A sentence if the LMS calls hand-ins late and the course has no deadline that they could have missed."""
+        late = [name for name in self._students if (found := self._submissions.get(name)) is not None and found.late]
+        if not late or any(lesson.deadline for lesson in self._course.lessons):
+            return ()
+        counted = "1 hand-in is" if len(late) == 1 else f"{len(late)} hand-ins are"
+        return (
+            f"{counted} late for the LMS ({a_few(late)}), and no lesson has a deadline: nothing is taken off. "
+            "Write the deadline into course/course.toml if it is to count.",
+        )
+
+    def _times_missing(self) -> tuple[str, ...]:
         """A sentence if there is a deadline and it cannot be known who kept it; complete once all have been read."""
         if not self._untimed or not any(lesson.deadline for lesson in self._course.lessons):
             return ()

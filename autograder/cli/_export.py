@@ -24,6 +24,7 @@ from autograder.bulk.exported import note_export, refuse_foreign, refuse_own_inp
 from autograder.bulk.grades import ClassGrades, class_grades
 from autograder.bulk.store import Store
 from autograder.bulk.table import class_csv
+from autograder.cli._refresh import refresh_grades
 from autograder.cli.common import current_course, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, UsageError
 from autograder.protocol import printable
@@ -127,6 +128,7 @@ def export(
         _write_csv(store, csv_bytes(csv_text(sheet.rows), excel), out)
         left_out, notes = sheet.left_out, sheet.notes
     _say(notes)
+    refresh_grades(course, store)
     _say(f"Left out: {sentence}" for sentence in left_out)
     damaged = set(store.students()) - {one.student for one in grades.students}
     return EXIT_NOT_ALL if left_out or (student is None and (damaged or grades.waiting)) else EXIT_OK

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from autograder.cli._refresh import refresh_grades
 from autograder.cli.common import current_course, shared_options
 from autograder.errors import EXIT_OK
 from autograder.protocol import printable
@@ -44,6 +45,7 @@ def feedback(out: Path, roster: Path | None, student: str | None) -> int:
     made = write_feedback(course.title, grades, Store(out), student)
     notes = grades.notes if student is None else ()
     _say((*notes, *made.notes))
+    refresh_grades(course, Store(out))
     commented = f", {made.commented} with comments of yours" if made.commented else ""
     click.echo(f"Wrote {_counted(made.pages, 'feedback page')} to {made.folder}{commented}.")
     if made.zips is None:
@@ -74,6 +76,7 @@ def report(out: Path, roster: Path | None) -> int:
     store = Store(out)
     without_page = write_report(course.title, grades, store)
     _say(grades.notes)
+    refresh_grades(course, store)
     if without_page:
         click.echo(
             f"Note: its links lead to feedback pages, and {without_page} of them are not there yet. "

@@ -13,7 +13,6 @@ import click
 from rich.console import Console
 
 from autograder.bulk import hand_ins, submissions
-from autograder.bulk.grades import GradesReader
 from autograder.bulk.grading import ClassRun, Progress, Summary
 from autograder.bulk.overrides import (
     Override,
@@ -26,7 +25,7 @@ from autograder.bulk.overrides import (
 )
 from autograder.bulk.secret import load_secret
 from autograder.bulk.store import Store
-from autograder.bulk.table import class_csv
+from autograder.bulk.table import write_grades
 from autograder.catalogue import Course
 from autograder.cli.common import current_course, progress_bar, require_machine, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, CourseError, EnvironmentProblem, UsageError
@@ -35,7 +34,6 @@ from autograder.handin import a_few
 from autograder.machine import choose_device
 from autograder.plan import Reference
 from autograder.protocol import printable
-from autograder.release.files import write_whole
 from autograder.reports.terminal import make_console, print_run
 from autograder.session import DEFAULT_SEED, Grader
 
@@ -181,7 +179,7 @@ def override(out: Path, student: str, exercise_id: str, score: float | None, rea
             beyond = f" That is more than its {exercise.points:g}." if score > exercise.points else ""
             done = f"{student}: {exercise.id} counts {exact(score)} points from now on.{beyond}"
         save_overrides(store.overrides, overrides)
-        _write_csv(course, store)
+        write_grades(course, store)
     click.echo(printable(done))
     return EXIT_OK
 
@@ -232,7 +230,7 @@ def _replay(console: Console, run: ClassRun, chosen: Sequence[hand_ins.HandInPat
 
 
 def _report(console: Console, course: Course, store: Store, summary: Summary, present: Sequence[str]) -> None:
-    reader = _write_csv(course, store)
+    reader = write_grades(course, store)
     console.print(f"graded {summary.graded}, unchanged {summary.kept}: {store.grades}", markup=False, soft_wrap=True)
     if summary.empty:
         names = ", ".join(printable(name) for name in summary.empty)
@@ -246,13 +244,6 @@ def _report(console: Console, course: Course, store: Store, summary: Summary, pr
     if gone:
         names = ", ".join(gone)
         console.print(f"a result, and no hand-in any more: {names}", markup=False, soft_wrap=True)
-
-
-def _write_csv(course: Course, store: Store) -> GradesReader:
-    """Write grades.csv; the reader it was made with."""
-    reader = GradesReader(course, store.out)
-    write_whole(store.grades, class_csv(reader).encode())
-    return reader
 
 
 @contextlib.contextmanager

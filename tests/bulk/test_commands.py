@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ from autograder.errors import AutograderError
 from autograder.result import Sandbox
 from autograder.session import Grader
 
-from .making import exercise, run_of, write
+from .making import exercise, handed_in, run_of, write
 
 
 def course(root: Path, *arguments: str | Path) -> Result:
@@ -159,3 +160,22 @@ def test_whoever_stops_it_is_told_how_far_it_came(
     stopped = course(own_course.root, "grade", hand_ins, "--out", tmp_path / "out", "--device", "cpu", "--plain")
     assert isinstance(stopped.exception, (KeyboardInterrupt, click.Abort))
     assert "1 of 3 hand-ins are done. Run the same command again for the rest." in stopped.stderr
+
+
+@pytest.mark.parametrize("words", [("report",), ("feedback",), ("export", "--to", "csv")])
+def test_the_table_of_grades_follows_a_changed_deadline(
+    own_course: Course, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    store = write(tmp_path / "out", run_of("ada", *(exercise(one.id, 1.0, 1.0) for one in own_course.exercises)))
+    store.keep_submissions({"ada": handed_in("ada", "2026-12-09T10:00:00+01:00")})
+    command = (words[0], tmp_path / "out", *words[1:])
+    assert course(own_course.root, *command).exception is None
+    assert ",6,6,0,,," in store.grades.read_text()
+    toml = own_course.root / "course" / "course.toml"
+    deadline = "number = 7\ndeadline = 2026-12-06T23:59:00+01:00\n"
+    text = re.sub(r"per_day = .*", "per_day = 0.5", toml.read_text().replace("number = 7\n", deadline))
+    toml.write_text(re.sub(r"at_most = .*", "at_most = 0.5", text))
+    roster = tmp_path / "r.csv"
+    roster.write_text("student_id,extension\nada,9\n")  # for this once: the table is that of the class's own roster
+    assert course(own_course.root, *command, "--roster", roster).exception is None
+    assert ",3,6,0,lesson7:3d,," in store.grades.read_text()

@@ -318,3 +318,13 @@ def test_a_deadline_that_nobody_can_be_held_to_is_said(course: Course, tmp_path:
     roster = tmp_path / "r.csv"
     roster.write_text("student_id,submitted\nada,2026-12-01T10:00+01:00\ndot,2026-12-01T10:00+01:00\n")
     assert "no time is known" not in " ".join(class_grades(ruled, tmp_path, roster).notes)
+
+
+def test_what_is_late_for_the_lms_alone_is_said(course: Course, tmp_path: Path) -> None:
+    store = write(tmp_path, *(run_of(student, exercise("a", 2.0)) for student in ("ada", "ben", "cem")))
+    store.keep_submissions({name: handed_in(name, lms="canvas", late=name != "cem") for name in ("ada", "ben", "cem")})
+    assert class_grades(with_rules(course, None), tmp_path).notes == (
+        "2 hand-ins are late for the LMS (ada, ben), and no lesson has a deadline: nothing is taken off. "
+        "Write the deadline into course/course.toml if it is to count.",
+    )
+    assert class_grades(with_rules(course, DEADLINE, per_day=0.1), tmp_path).notes == ()

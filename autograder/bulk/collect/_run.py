@@ -26,21 +26,27 @@ from autograder.protocol import printable
 
 _LEADS_OUT = "was not copied: its name leads out of the download"
 _UNMATCHED = "Not found in the roster."
+_CALLED = {"canvas": "Canvas", "moodle": "Moodle", "gradescope": "Gradescope", "folder": "plain folders"}
 _MAX_NOTES = 20
 _MAX_NAMES = 100
 
 
 def collect(
-    source: Path, out: Path, roster: Path | None = None, progress: Callable[[int, int], None] = lambda done, total: None
+    source: Path,
+    out: Path,
+    roster: Path | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    mixed: bool = False,
 ) -> Collected:
     """Make one folder a student under ``out`` from the LMS download ``source``, a zip or a folder.
 
     A run with a newer download updates ``out``: earlier attempts are kept under ``out/.attempts``. ``progress`` is
-    called with the number of students done and of all.
+    called with the number of students done and of all.  Another LMS's download has to be ``mixed`` in: it knows
+    everybody by other ids, so that who is in both would be there twice.
 
     Raises:
         UsageError: the source cannot be read or holds no hand-in, the roster cannot be read, or ``out`` is no folder
-            for this.
+            for this, or holds another LMS's students.
     """
     table = load_roster(roster) if roster is not None else None
     with open_source(source) as everything:
@@ -49,6 +55,8 @@ def collect(
         if not reading.students:
             raise UsageError(_nothing(source, reading.unknown))
         with claim(out, source) as target:
+            if not mixed:
+                _refuse_mixing(out, target, reading.lms)
             outcomes, refused = _take(reading, target, roster_given=table is not None, progress=progress)
             missing, unmatched = _compare(target, table)
             target.save()
@@ -72,6 +80,16 @@ def _understand(listing: Listing) -> Reading:
         return read_plain(listing)
     reading = read_plain(innermost)
     return replace(reading, notes=(*reading.notes, f"The students were looked for in {show(wrapper)}."))
+
+
+def _refuse_mixing(out: Path, target: Target, lms: str) -> None:
+    others = sorted({record.lms for record in target.submissions.values()} - {lms})
+    if others:
+        raise UsageError(
+            f"{show(str(out))} holds hand-ins from {' and '.join(_CALLED.get(other, other) for other in others)}, and "
+            f"these are from {_CALLED.get(lms, lms)}: who is in both would be there twice. Choose another --out, or "
+            "add --mixed if nobody is in both."
+        )
 
 
 def _nothing(source: Path, unknown: Sequence[str]) -> str:

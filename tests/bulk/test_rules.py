@@ -240,7 +240,8 @@ def test_submissions_come_back_and_a_damaged_file_is_named(tmp_path: Path) -> No
     ("line", "words"),
     [
         ("deadline = 2026-12-06T23:59:00", "needs a time zone"),
-        ('deadline = "tomorrow"', "wrong type"),
+        ('deadline = "tomorrow"', r"'deadline' must be a time of a day, as in deadline = 2026-12-06T23:59:00\+01:00"),
+        ("deadline = 2026-12-06", r"'deadline' must be a time of a day, as in deadline = 2026-12-06T23:59:00\+01:00"),
         ("deadlines = 2026-12-06T23:59:00+01:00", "unknown key"),
     ],
 )

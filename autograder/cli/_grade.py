@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,8 +20,9 @@ from autograder.bulk.overrides import (
     called_as,
     changing_overrides,
     exact,
-    is_score,
     load_overrides,
+    no_score,
+    points_of,
     save_overrides,
 )
 from autograder.bulk.secret import load_secret
@@ -37,6 +39,7 @@ from autograder.protocol import printable
 from autograder.reports.terminal import make_console, print_run
 from autograder.session import DEFAULT_SEED, Grader
 
+_NEGATIVE = re.compile(r"-[\d.,]+")
 _LINE_SECONDS = 10.0  # between two lines of progress where there is no terminal
 
 
@@ -136,15 +139,27 @@ def grade(
     return EXIT_OK if not summary.faults else EXIT_NOT_ALL
 
 
-@click.command()
+class _NegativeToo(click.Command):
+    """Takes ``-1`` for a score that is wrong, where click would take it for an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        for before, word in zip(["", *args], args, strict=False):
+            if _NEGATIVE.fullmatch(word) and before != "--reason":
+                raise UsageError(no_score(word))
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_NegativeToo)
 @click.argument("out", metavar="OUT", type=click.Path(path_type=Path, file_okay=False))
 @click.argument("student", metavar="STUDENT")
 @click.argument("exercise_id", metavar="EXERCISE")
-@click.argument("score", metavar="[SCORE]", type=click.FloatRange(min=0), required=False)
+@click.argument("score_text", metavar="[SCORE]", required=False)
 @click.option("--reason", help="Why; the student reads it in the feedback.")
 @click.option("--remove", is_flag=True, help="Take the override back.")
 @shared_options
-def override(out: Path, student: str, exercise_id: str, score: float | None, reason: str | None, remove: bool) -> int:
+def override(
+    out: Path, student: str, exercise_id: str, score_text: str | None, reason: str | None, remove: bool
+) -> int:
     """Set a student's score of one exercise by hand, in points; grading again keeps it.
 
     \b
@@ -155,6 +170,9 @@ def override(out: Path, student: str, exercise_id: str, score: float | None, rea
     course = current_course()
     exercise = course.exercise(exercise_id)
     store = Store(out)
+    score = points_of(score_text) if score_text is not None else None
+    if not store.students():
+        raise UsageError(f"There are no results in {out}. Name the folder that `course grade` wrote with --out.")
     if student not in store.students():
         raise UsageError(
             f"There is no result of {printable(student)} in {out}. Ids are the names of the files in {store.results}."
@@ -163,8 +181,6 @@ def override(out: Path, student: str, exercise_id: str, score: float | None, rea
         raise UsageError(
             "An override needs a score and a reason: course override OUT STUDENT EXERCISE SCORE --reason TEXT."
         )
-    if score is not None and not is_score(score):
-        raise UsageError(f"{score} is no number of points that somebody can have. Nothing was changed.")
     with changing_overrides(store.overrides):
         loaded = called_as(load_overrides(store.overrides), store.students())
         overrides = {name: dict(of_student) for name, of_student in loaded.items()}
@@ -175,9 +191,11 @@ def override(out: Path, student: str, exercise_id: str, score: float | None, rea
             done = f"{student}: {exercise.id} counts as graded again."
         else:
             assert score is not None
+            old = mine.get(exercise.id)
             mine[exercise.id] = Override(student, exercise.id, score, " ".join(str(reason).split()))
             beyond = f" That is more than its {exercise.points:g}." if score > exercise.points else ""
             done = f"{student}: {exercise.id} counts {exact(score)} points from now on.{beyond}"
+            done += f" Before it was {exact(old.score)} ({old.reason})." if old is not None else ""
         save_overrides(store.overrides, overrides)
         write_grades(course, store)
     click.echo(printable(done))

@@ -179,3 +179,32 @@ def test_the_table_of_grades_follows_a_changed_deadline(
     roster.write_text("student_id,extension\nada,9\n")  # for this once: the table is that of the class's own roster
     assert course(own_course.root, *command, "--roster", roster).exception is None
     assert ",3,6,0,lesson7:3d,," in store.grades.read_text()
+
+
+@pytest.mark.parametrize(
+    ("score", "words"),
+    [
+        ("-1", "'-1' is no number of points. A score is from 0 to"),
+        ("-0,5", "'-0,5' is no number of points. A score is from 0 to"),
+        ("0,5", "'0,5' is no number of points. Write it with a point: 0.5."),
+        ("half", "'half' is no number of points."),
+        ("nan", "'nan' is no number of points."),
+    ],
+)
+def test_a_score_that_is_none_says_what_one_is(own_course: Course, tmp_path: Path, score: str, words: str) -> None:
+    store = write(tmp_path, run_of("ada", exercise("score_mask", 0.0, 1.0)))
+    refused(course(own_course.root, "override", tmp_path, "ada", "score_mask", score, "--reason", "x"), words)
+    assert not store.overrides.exists()
+
+
+def test_a_second_override_says_what_it_replaces_and_a_wrong_folder_is_named(
+    own_course: Course, tmp_path: Path
+) -> None:
+    write(tmp_path / "out", run_of("ada", exercise("score_mask", 0.0, 1.0)))
+    words = ("ada", "score_mask")
+    first = course(own_course.root, "override", tmp_path / "out", *words, "1", "--reason", "-1 would be mean")
+    assert first.output == "ada: score_mask counts 1 points from now on.\n"
+    second = course(own_course.root, "override", tmp_path / "out", *words, "0.5", "--reason", "-1")
+    assert second.output == "ada: score_mask counts 0.5 points from now on. Before it was 1 (-1 would be mean).\n"
+    wrong = course(own_course.root, "override", tmp_path / "put", *words, "1", "--reason", "x")
+    refused(wrong, f"There are no results in {tmp_path / 'put'}.")

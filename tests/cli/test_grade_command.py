@@ -388,7 +388,7 @@ def test_a_signal_stops_it_and_leaves_nothing_behind(tmp_path: Path, number: sig
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
-        (("chekc", "score_mask"), "There is no exercise called 'chekc'. Did you mean `grade check`?"),
+        (("checks_", "score_mask"), "There is no exercise called 'checks_'. Did you mean `grade check`?"),
         (("help",), "There is no exercise called 'help'. Did you mean `grade --help`?"),
         (("check", "docter"), "Did you mean `grade doctor`?"),
         (("7",), "A lesson is graded with `grade --lesson 7`."),

@@ -20,11 +20,14 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
 		|| { echo "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=python3.12 ..."; exit 2; }
 	$(PYTHON) -m venv $(VENV)
+	@echo "Installing into $(VENV): the first time torch is downloaded, which takes a minute or two."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
 grade: setup ## grade the stubs, the solutions and one wrong kernel on whatever this machine has
 	@$(BIN)/course selfcheck --only stubs --only solutions --mistake flash_attention/acc_not_rescaled --show
+	@echo "The stubs, the solutions and one wrong kernel are graded as they should be. Your own work, in assignments/:"
+	@echo "    source $(BIN)/activate; grade"
 
 test: setup $(NBGRADER)/.installed ## run the tests (those that need a GPU are skipped without one)
 	$(BIN)/python -m pytest $(PARALLEL)

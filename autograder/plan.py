@@ -5,16 +5,19 @@ The hand-in is read and lifted here; nothing of it is executed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import difflib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from autograder.catalogue import TIERS, Check, Course, Exercise, load_hidden
 from autograder.errors import CourseError
-from autograder.handin import HandIn, Place, Source, read_handin
+from autograder.handin import HandIn, Place, Source, defined_names, read_handin
 from autograder.lift import CompactModule, LiftedFile, Wanted, lift
 from autograder.release.stubs import pristine_stubs, stub_files
+
+_COMPARED = 500  # names of functions; more are in no honest file
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,15 @@ def plan_exercises(
     return ordered, handin.notes
 
 
+def started_in(course: Course) -> Callable[[Place, str], bool]:
+    """Tells whether the text for a place differs from its pristine stub.
+
+    Raises:
+        CourseError: a stub is broken.
+    """
+    return _Stubs(course).started
+
+
 class _Stubs:
     """The pristine stubs, and their fingerprints: an exercise is started when one of its functions differs."""
 
@@ -188,7 +200,7 @@ def _plan(
     line = next((lifted.functions[name].line for name in names if name in lifted.functions), None)
     if stubs.untouched(exercise, lifted):
         missing = [name for name in names if _missing(lifted, name)]
-        message = f"There is no function {missing[0]} in {source.path}." if missing else ""
+        message = _nothing_there(missing[0], source, owners) if missing else ""
         return Plan(exercise, checks, source, lifted, {}, "not-started", message, line)
     others = {function.name: owner for owner in owners if owner.id != exercise.id for function in owner.functions}
     pieces = {name: others[name] for name in _calls(lifted, names, others) if name in others}
@@ -198,6 +210,20 @@ def _plan(
         message = draft.locate(problem.message, problem.line)
         return Plan(exercise, checks, source, lifted, pieces, problem.outcome, message, problem.line, remarks)
     return Plan(exercise, checks, source, lifted, pieces, None, "", line, remarks)
+
+
+def _nothing_there(name: str, source: Source, owners: Sequence[Exercise]) -> str:
+    """Why a function is not found: no text, nothing defined, or perhaps a slip of the pen in its name."""
+    text = source.text or ""
+    if not text.strip():
+        return f"{source.path} is empty."
+    if any(ord(character) < 32 and not character.isspace() for character in text):
+        return f"{source.path} is no Python text: it holds bytes that no text has. Save your kernels in it."
+    defined = defined_names(text) - {function.name for owner in owners for function in owner.functions}
+    close = difflib.get_close_matches(name, sorted(defined)[:_COMPARED], 1, 0.7)
+    if close:
+        return f"There is no function {name} in {source.path}, but there is {close[0]}. Is it {name}? Then rename it."
+    return f"There is no function {name} in {source.path}."
 
 
 def _calls(lifted: LiftedFile, names: Iterable[str], others: Collection[str]) -> tuple[str, ...]:

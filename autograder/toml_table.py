@@ -13,6 +13,7 @@ from typing import Any
 from autograder.errors import CourseError
 
 _MOST = 1e12
+_TIME = "2026-12-06T23:59:00+01:00"
 
 
 class Table:
@@ -64,9 +65,12 @@ class Table:
         """A time with its zone, such as ``2026-12-06T23:59:00+01:00``; None where there is no such key."""
         if key not in self._values:
             return None
-        value: datetime = self._get(key, datetime, None)
+        self._left.discard(key)
+        value = self._values[key]
+        if not isinstance(value, datetime):
+            raise CourseError(f"{self._where}: {key!r} must be a time of a day, as in {key} = {_TIME}, without quotes.")
         if value.tzinfo is None:
-            raise CourseError(f"{self._where}: {key!r} needs a time zone, as in 2026-12-06T23:59:00+01:00.")
+            raise CourseError(f"{self._where}: {key!r} needs a time zone, as in {key} = {_TIME}.")
         return value
 
     def mapping(self, key: str, default: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from autograder.bulk.names import a_few
 from autograder.bulk.overrides import Override, called_as, load_overrides
-from autograder.bulk.roster import Match, Roster, Student, load_roster
+from autograder.bulk.roster import HandedIn, Match, Roster, Student, load_roster
 from autograder.bulk.store import Store
 from autograder.bulk.submissions import Submission
 from autograder.catalogue import Course, Exercise, Lesson
@@ -97,11 +98,15 @@ class StudentGrade:
 
 @dataclass(frozen=True, slots=True)
 class ClassGrades:
-    """Everyone's grades, by id, and sentences about who could not be found in the roster, or in the results."""
+    """Everyone's grades, by id, and sentences about who could not be found in the roster, or in the results.
+
+    ``waiting`` are the ids of those who handed in and are not graded yet.
+    """
 
     students: tuple[StudentGrade, ...]
     roster: Roster
     notes: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
 
 
 def class_grades(course: Course, out: Path, roster: Path | None = None) -> ClassGrades:
@@ -115,7 +120,7 @@ def class_grades(course: Course, out: Path, roster: Path | None = None) -> Class
     if not students:
         damaged = "".join(f" {note}" for note in reading.damaged)
         raise UsageError(f"There are no results in {out}. Run `course grade` with --out {out} first.{damaged}")
-    return ClassGrades(students, reading.roster, reading.notes())
+    return ClassGrades(students, reading.roster, reading.notes(), reading.waiting)
 
 
 class GradesReader:
@@ -132,6 +137,9 @@ class GradesReader:
         self._students = self._store.students()
         self._overrides = called_as(load_overrides(self._store.overrides), self._students)
         self._submissions = self._store.submissions()
+        self.waiting = tuple(sorted(set(self._store.handed_in()) - set(self._students)))
+        everyone = (*self._students, *self.waiting)
+        self._matches = self.roster.match_all({student: self._handed_in(student) for student in everyone})
         self.damaged: list[str] = []
         self._notes: list[str] = []
         self._matched: dict[int, list[str]] = {}
@@ -142,7 +150,7 @@ class GradesReader:
         for student in self._students:
             result = self._store.read(student)
             submission = self._submission(student)
-            match = self._match(student, submission)
+            match = self._match(student)
             if result is None:
                 self.damaged.append(f"{student}: the result is damaged; run `course grade` again.")
                 self._notes.append(self.damaged[-1])
@@ -155,16 +163,44 @@ class GradesReader:
     def notes(self) -> tuple[str, ...]:
         """Sentences about who could not be found, and what counts nowhere; complete once all have been read."""
         rows = self.roster.students
+        waiting = {id(row) for student in self.waiting for row in self._matches[student].rows}
         shared = [
             f"{' and '.join(self._matched[id(row)])}: all fit {_called(row)} in the roster."
             for row in rows
             if len(self._matched.get(id(row), ())) > 1
         ]
-        names = ", ".join(_called(row) for row in rows if id(row) not in self._matched)
+        names = ", ".join(_called(row) for row in rows if id(row) not in (self._matched.keys() | waiting))
         missing = [f"In the roster, and without a hand-in: {names}."] if names else []
-        return (*self._notes, *shared, *missing, *self._stray_overrides(), *self.times_missing())
+        return (
+            *self._not_graded(),
+            *self._notes,
+            *shared,
+            *missing,
+            *self._stray_overrides(),
+            *self._late_for_nothing(),
+            *self._times_missing(),
+        )
 
-    def times_missing(self) -> tuple[str, ...]:
+    def _not_graded(self) -> tuple[str, ...]:
+        """A sentence if grading was stopped, or was told to grade only some."""
+        if not self.waiting:
+            return ()
+        one = len(self.waiting) == 1
+        counted = "1 hand-in is" if one else f"{len(self.waiting)} hand-ins are"
+        return (f"{counted} not graded yet: {a_few(self.waiting)}. Run `course grade` again.",)
+
+    def _late_for_nothing(self) -> tuple[str, ...]:
+        """A sentence if the LMS calls hand-ins late and the course has no deadline that they could have missed."""
+        late = [name for name in self._students if (found := self._submissions.get(name)) is not None and found.late]
+        if not late or any(lesson.deadline for lesson in self._course.lessons):
+            return ()
+        counted = "1 hand-in is" if len(late) == 1 else f"{len(late)} hand-ins are"
+        return (
+            f"{counted} late for the LMS ({a_few(late)}), and no lesson has a deadline: nothing is taken off. "
+            "Write the deadline into course/course.toml if it is to count.",
+        )
+
+    def _times_missing(self) -> tuple[str, ...]:
         """A sentence if there is a deadline and it cannot be known who kept it; complete once all have been read."""
         if not self._untimed or not any(lesson.deadline for lesson in self._course.lessons):
             return ()
@@ -180,11 +216,12 @@ class GradesReader:
             return replace(found, submitted=None)
         return found
 
-    def _match(self, student: str, submission: Submission | None) -> Match:
-        if submission is None:
-            match = self.roster.match(student)
-        else:
-            match = self.roster.match(student, submission.name, submission.lms_id, submission.lms)
+    def _handed_in(self, student: str) -> HandedIn:
+        submission = self._submissions.get(student)
+        return HandedIn(submission.name, submission.lms_id, submission.lms) if submission is not None else HandedIn()
+
+    def _match(self, student: str) -> Match:
+        match = self._matches[student]
         for row in match.rows:
             of_row = self._matched.setdefault(id(row), [])
             if match.row is row:

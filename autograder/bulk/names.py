@@ -1,11 +1,16 @@
-"""Whether two names can be of one person, as different systems write them."""
+"""Names of students: whether two can be of one person, as different systems write them, and lists of them."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 _TELLING = 3  # letters; shorter words are found in many names
+
+
+def a_few(names: Sequence[str]) -> str:
+    """``a, b, c and 7 more``."""
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def folded(name: str) -> str:

@@ -48,10 +48,14 @@ def load_overrides(path: Path) -> Overrides:
     for line in lines:
         student, exercise, score, reason = (line.cells.get(name, "") for name in _COLUMNS)
         item = Override(student, exercise.strip(), _points(score), reason.strip())
-        if not student.strip() or not item.exercise or not is_score(item.score) or not item.reason:
+        cells = {"student": student.strip(), "exercise": item.exercise, "score": score.strip(), "reason": item.reason}
+        if lacking := [name for name, cell in cells.items() if not cell]:
             raise UsageError(
-                f"{path}, line {line.number}: each line needs a student, an exercise, a score and a reason."
+                f"{path}, line {line.number}: there is no {' and no '.join(lacking)}. Each line needs a student, an "
+                "exercise, a score and a reason."
             )
+        if not is_score(item.score):
+            raise UsageError(f"{path}, line {line.number}: {no_score(score.strip())}")
         found.setdefault(student, {})[item.exercise] = item
     return found
 
@@ -112,9 +116,29 @@ def is_score(value: float) -> bool:
     return math.isfinite(value) and 0 <= value <= _MOST
 
 
+def no_score(text: str) -> str:
+    """The sentence about a score that is none."""
+    point = text.replace(",", ".", 1)
+    if "," in text and is_score(_points(point)):
+        return f"{text!r} is no number of points. Write it with a point: {point}."
+    return f"{text!r} is no number of points. A score is from 0 to {_MOST:.0f}, such as 1 or 0.5."
+
+
 def exact(value: float) -> str:
     """A number with all its digits, and without a trailing ``.0``."""
     return repr(float(value)).removesuffix(".0")
+
+
+def points_of(text: str) -> float:
+    """A score as a person writes it.
+
+    Raises:
+        UsageError: it is none.
+    """
+    value = _points(text)
+    if not is_score(value):
+        raise UsageError(no_score(text))
+    return value
 
 
 def _points(text: str) -> float:

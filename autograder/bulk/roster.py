@@ -7,12 +7,12 @@ are; columns that nobody knows are ignored.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from autograder.bulk.names import contradict, folded, same_name
+from autograder.bulk.names import a_few, contradict, folded, same_name
 from autograder.bulk.sheets import read_sheet
 from autograder.errors import UsageError
 
@@ -62,13 +62,23 @@ class Match:
     """Who somebody is: ``row``, or None with a reason in ``why`` if there is one to tell.
 
     ``stopped`` means that an id led to ``rows`` and something spoke against them: no id of this student is to be
-    trusted.  ``rows`` are those that were considered.
+    trusted.  ``rows`` are those that were considered.  ``by_name`` means that nothing but the name led to ``row``.
     """
 
     row: Student | None = None
     why: str = ""
     rows: tuple[Student, ...] = ()
     stopped: bool = False
+    by_name: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HandedIn:
+    """What is known of whoever handed in: the name, and the id in the LMS of that kind."""
+
+    name: str = ""
+    lms_id: str | None = None
+    lms: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +107,7 @@ class Roster:
         Canvas's, a Moodle participant's with Moodle's, the number or e-mail in Gradescope's list with those.  A plain
         folder is somebody's if its whole name is a login, an e-mail or a number, or if it ends in one of the ids of a
         student whose name it begins with.  Last come names that nobody else has.  A row whose name contradicts an id
-        is nobody's.
+        is nobody's, and a row with another's ``student_id`` is that other's alone.
         """
         own = self._rows(lambda row: row.student != "" and row.student in (student, student.strip()))
         if len(own) > 1:
@@ -110,7 +120,25 @@ class Roster:
         if found and contradict(name, found[0].name):
             why = f"its {kind} is that of {found[0].name} in the roster, and it was handed in by {name}"
             return Match(None, why, found, True)
+        if found and _is_anothers(found[0], student):
+            why = f"its {kind} is that of {_own_words(found[0])} in the roster"
+            return Match(None, why, found, True)
         return Match(found[0], rows=found) if found else self._by_name(student, name, lms_id, lms)
+
+    def match_all(self, students: Mapping[str, HandedIn]) -> Mapping[str, Match]:
+        """The match of everybody who handed in, by the kit's ids.
+
+        A row to which only the name leads is somebody's if nobody else fits it: of two hand-ins of one name it cannot
+        be known whose it is.
+        """
+        found = {
+            student: self.match(student, known.name, known.lms_id, known.lms) for student, known in students.items()
+        }
+        fitting: dict[int, list[str]] = {}
+        for student, match in found.items():
+            if match.row is not None:
+                fitting.setdefault(id(match.row), []).append(student)
+        return {student: _unless_shared(student, match, fitting) for student, match in found.items()}
 
     def _rows(self, fits: Callable[[Student], bool]) -> tuple[Student, ...]:
         return tuple(row for row in self.students if fits(row))
@@ -137,9 +165,11 @@ class Roster:
         found = self._rows(lambda row: folded(row.name) in wanted)
         same = tuple(row for row in found if not self._namesake(row, student, lms_id, lms))
         if len(same) == 1:
-            return Match(same[0], rows=same)
+            return Match(same[0], rows=same, by_name=True)
         if same:
             return Match(None, f"the roster has {same[0].name} more than once, and no id says which", same)
+        if found and all(_is_anothers(row, student) for row in found):
+            return Match(None, f"the line of {found[0].name} in the roster is that of {_own_words(found[0])}")
         if found:
             return Match(None, f"{found[0].name} in the roster has another id than the hand-in", found)
         label, _, tail = student.rpartition("_")
@@ -150,6 +180,8 @@ class Roster:
 
     def _namesake(self, row: Student, student: str, lms_id: str | None, lms: str) -> bool:
         """Whether the row is another's of the same name, since both have an id of one kind and these differ."""
+        if _is_anothers(row, student):
+            return True
         if lms == "gradescope":
             tail = student.rpartition("_")[2]
             numbered = "_" in student and tail != lms_id and "@" not in tail
@@ -159,6 +191,27 @@ class Roster:
 
     def _has_ids_of(self, student: str, lms: str) -> bool:
         return self.lms in (None, lms) and not (lms == "canvas" and student.startswith(_ANONYMOUS))
+
+
+def _is_anothers(row: Student, student: str) -> bool:
+    """Whether the row says in ``student_id`` that it is another student's; the id alone may stand there, too."""
+    return row.student not in ("", student, student.strip(), student.rpartition("_")[2])
+
+
+def _own_words(row: Student) -> str:
+    """A row with a ``student_id``, as sentences call it."""
+    return f"student_id {row.student}"
+
+
+def _unless_shared(student: str, match: Match, fitting: Mapping[int, Sequence[str]]) -> Match:
+    """The match, or none if it is by name and the row fits others too."""
+    if match.row is None or not match.by_name:
+        return match
+    others = [other for other in fitting[id(match.row)] if other != student]
+    if not others:
+        return match
+    why = f"{match.row.name} in the roster fits {a_few(others)} too. A column student_id says who is meant"
+    return Match(None, why, match.rows)
 
 
 def _has_id(row: Student, tail: str) -> bool:

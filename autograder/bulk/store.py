@@ -4,16 +4,19 @@ results/<student>.json   one result document a student (the instructor's: hidden
 grades.csv               one line a student
 overrides.csv            scores set by hand; kept through re-grading
 collected.json           who handed in what, and when
+hand-ins.json            whose hand-ins grading found, graded or not
 roster.csv               a copy of the roster that grading was given
 report.html feedback/    made by `course report` and `course feedback`
+comments/                the instructor's words, by student
 .kept/                   verdicts by source, so that nothing is run twice
+.exported.json           what exports wrote, so that they overwrite nothing else
 """
 
 from __future__ import annotations
 
 import fcntl
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -35,9 +38,16 @@ class Store:
         self.feedback = out / "feedback"
         self.report = out / "report.html"
         self.kept = out / ".kept"
+        self.exported = out / ".exported.json"
         self._lock = out / ".lock"
         self._roster = out / "roster.csv"
         self._collected = out / "collected.json"
+        self._hand_ins = out / "hand-ins.json"
+
+    def own_places(self) -> tuple[Path, ...]:
+        """All files and folders that are the kit's, or that it reads."""
+        named = (self.results, self.overrides, self.grades, self.feedback, self.report, self.kept, self.exported)
+        return (*named, self._lock, self._roster, self._collected, self._hand_ins, self.out / "comments")
 
     def students(self) -> tuple[str, ...]:
         """Ids with a result, sorted."""
@@ -73,6 +83,30 @@ class Store:
     def keep_submissions(self, found: Mapping[str, Submission]) -> None:
         save(self._collected, found)
 
+    def handed_in(self) -> tuple[str, ...]:
+        """Ids of all whose hand-ins the latest grading found; none if it did not say.
+
+        Raises:
+            UsageError: the file is damaged.
+        """
+        try:
+            students = json.loads(self._hand_ins.read_text(encoding="utf-8"))["students"]
+            return tuple(str(student) for student in students)
+        except FileNotFoundError:
+            return ()
+        except (OSError, ValueError, KeyError, TypeError):
+            raise UsageError(f"{self._hand_ins} is damaged. Run `course grade` again, or remove the file.") from None
+
+    def keep_handed_in(self, students: Sequence[str]) -> None:
+        """Note whose hand-ins there are, before they are graded.
+
+        Raises:
+            UsageError: the folder cannot be written to.
+        """
+        self._make()
+        text = json.dumps({"schema": 1, "students": sorted(students)}, indent=1, ensure_ascii=False) + "\n"
+        write_whole(self._hand_ins, text.encode("utf-8", "replace"))
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the folder as one's own; it is free again when its holder is gone, however it went.
@@ -80,14 +114,23 @@ class Store:
         Raises:
             UsageError: somebody else holds it, or it cannot be made.
         """
+        self._make()
         try:
-            self.out.mkdir(parents=True, exist_ok=True)
             stream = self._lock.open("w")
         except OSError as error:
-            raise UsageError(f"The folder {self.out} cannot be written to ({error.strerror}).") from error
+            raise self._unwritable(error) from error
         with stream:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 raise UsageError(f"Another `course grade` is at work in {self.out}. Wait for it, or stop it.") from None
             yield
+
+    def _make(self) -> None:
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> UsageError:
+        return UsageError(f"The folder {self.out} cannot be written to ({error.strerror}).")

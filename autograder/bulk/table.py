@@ -7,7 +7,10 @@ import io
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from autograder.bulk.grades import StudentGrade
+from autograder.bulk.grades import GradesReader, StudentGrade
+from autograder.bulk.store import Store
+from autograder.catalogue import Course
+from autograder.release.files import write_whole
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -56,6 +59,19 @@ class _Row:
             outcomes={item.result.id: item.result.outcome for item in student.exercises},
             error=harmless(student.result.error or ""),
         )
+
+
+def write_grades(course: Course, store: Store) -> GradesReader:
+    """Write ``grades.csv`` by today's rules, if it is not so already; the reader it was made with.
+
+    Raises:
+        UsageError: it cannot be written, or the roster or the overrides cannot be read.
+    """
+    reader = GradesReader(course, store.out)
+    data = class_csv(reader).encode()
+    if not store.grades.is_file() or store.grades.read_bytes() != data:
+        write_whole(store.grades, data)
+    return reader
 
 
 def harmless(cell: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -37,9 +38,10 @@ _LONGEST = 200  # lines of one section
     type=click.Path(path_type=Path),
     help="Names, and who handed in nothing, from this table.",
 )
+@click.option("--mixed", is_flag=True, help="Collect into DIR though it was collected from another LMS.")
 @click.option("--plain", is_flag=True, help="No colour, ASCII only.")
 @shared_options
-def collect(source: Path, out: Path, roster: Path | None, plain: bool) -> int:
+def collect(source: Path, out: Path, roster: Path | None, mixed: bool, plain: bool) -> int:
     """Make one folder a student from SOURCE, a zip or folder downloaded from Canvas, Moodle or Gradescope.
 
     A folder with one folder or file a student is understood too. Run it again with a newer download to update DIR:
@@ -52,22 +54,26 @@ def collect(source: Path, out: Path, roster: Path | None, plain: bool) -> int:
       course collect submissions.zip --out collected
       course collect submissions.zip --out collected --roster gradebook.csv
     """
-    collected = _with_progress(source, out, roster, plain)
-    _print(make_console(sys.stdout, plain), collected)
+    collected = _with_progress(source, out, roster, mixed, plain)
+    _print(make_console(sys.stdout, plain), collected, roster)
     return EXIT_NOT_ALL if collected.refused else EXIT_OK
 
 
-def _with_progress(source: Path, out: Path, roster: Path | None, plain: bool) -> Collected:
+def _with_progress(source: Path, out: Path, roster: Path | None, mixed: bool, plain: bool) -> Collected:
     """Collect, with a bar on stderr where that is a terminal."""
     if plain or not sys.stderr.isatty():
-        return collect_download(source, out, roster)
+        return collect_download(source, out, roster, mixed=mixed)
     columns = (TextColumn("collecting"), BarColumn(), MofNCompleteColumn(), TextColumn("left"), TimeRemainingColumn())
     with Progress(*columns, console=make_console(sys.stderr), transient=True) as bar:
         task = bar.add_task("", total=None)
-        return collect_download(source, out, roster, lambda done, total: bar.update(task, completed=done, total=total))
+
+        def step(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        return collect_download(source, out, roster, step, mixed)
 
 
-def _print(console: Console, collected: Collected) -> None:
+def _print(console: Console, collected: Collected, roster: Path | None) -> None:
     count = len(collected.students)
     _say(console, f"{_DOWNLOADS[collected.lms]} with {_counted(count, 'student')}, now in {collected.out}.", "bold")
     states = (
@@ -95,7 +101,8 @@ def _print(console: Console, collected: Collected) -> None:
         _say(console, f"Note: {note}")
     _refusals(console, collected.refused)
     console.print()
-    _say(console, f"Next: course grade {collected.out} --out results")
+    given = f" --roster {shlex.quote(str(roster))}" if roster is not None else ""
+    _say(console, f"Next: course grade {shlex.quote(str(collected.out))} --out results{given}")
 
 
 def _names(console: Console, what: str, names: Sequence[str]) -> None:

@@ -20,9 +20,11 @@ from autograder.bridges import (
     to_moodle,
     write_gradebook,
 )
+from autograder.bulk.exported import note_export, refuse_foreign, refuse_own_input
 from autograder.bulk.grades import ClassGrades, class_grades
 from autograder.bulk.store import Store
 from autograder.bulk.table import class_csv
+from autograder.cli._refresh import refresh_grades
 from autograder.cli.common import current_course, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, UsageError
 from autograder.protocol import printable
@@ -36,6 +38,7 @@ _MEANT_FOR = {
     "--out-of": ("canvas", "moodle"),
     "--with-bonus": ("canvas", "moodle", "nbgrader", "gradescope"),
     "--excel": _CSV,
+    "--replace": (*_CSV, "gradescope"),
     "--python": ("nbgrader",),
     "--student": ("gradescope",),
 }
@@ -52,6 +55,7 @@ _MEANT_FOR = {
 @click.option("--out-of", type=float, metavar="POINTS", help="Canvas, Moodle: scale so that full marks are this.")
 @click.option("--with-bonus", is_flag=True, help="Add the points of optional exercises to the totals.")
 @click.option("--excel", is_flag=True, help="Begin the CSV with a byte order mark, for Excel's sake.")
+@click.option("--replace", is_flag=True, help="Overwrite the file --out also if no export wrote it.")
 @click.option("--python", metavar="PATH", help="nbgrader: a Python that has it; default: the one that runs this.")
 @click.option("--student", metavar="ID", help="Gradescope: this student only, to stdout or the file --out.")
 @shared_options
@@ -64,6 +68,7 @@ def export(
     out_of: float | None,
     with_bonus: bool,
     excel: bool,
+    replace: bool,
     python: str | None,
     student: str | None,
 ) -> int:
@@ -84,6 +89,7 @@ def export(
         "--out-of": out_of is not None,
         "--with-bonus": with_bonus,
         "--excel": excel,
+        "--replace": replace,
         "--python": python is not None,
         "--student": student is not None,
     }
@@ -99,6 +105,11 @@ def export(
         raise UsageError(f"Say where {what}.")
 
     course = current_course()
+    store = Store(results)
+    if out is not None:
+        refuse_own_input(store, out, roster)
+        if target in _CSV and not replace:
+            refuse_foreign(store, out)
     grades = class_grades(course, results, roster)
     options = Options(column, out_of, with_bonus)
     _say(grades.notes)
@@ -106,23 +117,26 @@ def export(
         assert out is not None
         left_out, notes = write_gradebook(course, grades, options, out, python)
     elif target == "gradescope":
-        left_out, notes = _gradescope(grades, options, out, student), ()
+        left_out, notes = _gradescope(grades, options, out, student, replace), ()
     elif target == "csv":
-        _write(csv_bytes(class_csv(grades.students), excel), out)
+        _write_csv(store, csv_bytes(class_csv(grades.students), excel), out)
         left_out, notes = ready(grades.students).left_out, ()
     else:
         kept = results / "roster.csv"
         file = roster or (kept if kept.exists() else None)
         sheet = to_canvas(course, grades, options, file) if target == "canvas" else to_moodle(grades, options)
-        _write(csv_bytes(csv_text(sheet.rows), excel), out)
+        _write_csv(store, csv_bytes(csv_text(sheet.rows), excel), out)
         left_out, notes = sheet.left_out, sheet.notes
     _say(notes)
+    refresh_grades(course, store)
     _say(f"Left out: {sentence}" for sentence in left_out)
-    damaged = set(Store(results).students()) - {one.student for one in grades.students}
-    return EXIT_NOT_ALL if left_out or (damaged and student is None) else EXIT_OK
+    damaged = set(store.students()) - {one.student for one in grades.students}
+    return EXIT_NOT_ALL if left_out or (student is None and (damaged or grades.waiting)) else EXIT_OK
 
 
-def _gradescope(grades: ClassGrades, options: Options, out: Path | None, student: str | None) -> tuple[str, ...]:
+def _gradescope(
+    grades: ClassGrades, options: Options, out: Path | None, student: str | None, replace: bool
+) -> tuple[str, ...]:
     """One document, or a folder a student with ``results.json`` in it; returns who was left out."""
     chosen = grades.students if student is None else [one for one in grades.students if one.student == student]
     fine = ready(chosen, options.with_bonus)
@@ -135,8 +149,24 @@ def _gradescope(grades: ClassGrades, options: Options, out: Path | None, student
             assert out is not None
             place = out / one.student / "results.json"
             _make_folder(place.parent)
+        if place is not None and not replace:
+            _refuse_other_documents(place)
         _write(text.encode("utf-8", "replace"), place)
     return fine.left_out
+
+
+def _refuse_other_documents(path: Path) -> None:
+    """Raise UsageError if a file is there that holds no results for Gradescope."""
+    try:
+        text = path.read_bytes()
+    except OSError:
+        return
+    try:
+        known = not text or "tests" in json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        known = False
+    if not known:
+        raise UsageError(f"{path} is there already and is no results.json. Name another --out, or add --replace.")
 
 
 def _make_folder(folder: Path) -> None:
@@ -144,6 +174,12 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{folder} cannot be made ({(error.strerror or str(error)).lower()}).") from None
+
+
+def _write_csv(store: Store, data: bytes, out: Path | None) -> None:
+    _write(data, out)
+    if out is not None:
+        note_export(store, out, data)
 
 
 def _write(data: bytes, out: Path | None) -> None:

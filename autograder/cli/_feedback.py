@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
+from autograder.cli._refresh import refresh_grades
 from autograder.cli.common import current_course, shared_options
-from autograder.errors import EXIT_OK
+from autograder.errors import EXIT_NOT_ALL, EXIT_OK
 from autograder.protocol import printable
 
 _OUT = click.argument("out", type=click.Path(path_type=Path, file_okay=False))
@@ -30,6 +31,8 @@ def feedback(out: Path, roster: Path | None, student: str | None) -> int:
     A page shows public checks whole and hidden ones as a count. What you write into OUT/comments/ID.md is shown on
     it, with an exercise if it stands under a heading such as ## flash_attention.
 
+    The exit code is 1 if such a file could not be read.
+
     \b
     Examples:
       course feedback graded
@@ -44,6 +47,7 @@ def feedback(out: Path, roster: Path | None, student: str | None) -> int:
     made = write_feedback(course.title, grades, Store(out), student)
     notes = grades.notes if student is None else ()
     _say((*notes, *made.notes))
+    refresh_grades(course, Store(out))
     commented = f", {made.commented} with comments of yours" if made.commented else ""
     click.echo(f"Wrote {_counted(made.pages, 'feedback page')} to {made.folder}{commented}.")
     if made.zips is None:
@@ -51,7 +55,7 @@ def feedback(out: Path, roster: Path | None, student: str | None) -> int:
     else:
         for path, count in made.zips.written.items():
             click.echo(f"Wrote {path} with the pages of {_counted(count, 'student')}.")
-    return EXIT_OK
+    return EXIT_NOT_ALL if made.unread else EXIT_OK
 
 
 @click.command()
@@ -74,9 +78,10 @@ def report(out: Path, roster: Path | None) -> int:
     store = Store(out)
     without_page = write_report(course.title, grades, store)
     _say(grades.notes)
+    refresh_grades(course, store)
     if without_page:
         click.echo(
-            f"Note: its links lead to feedback pages, and {without_page} of them are not there yet. "
+            f"Note: the report links to feedback pages, and {without_page} of them are not there yet. "
             f"Run `course feedback {out}`.",
             err=True,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,20 +14,20 @@ import click
 from rich.console import Console
 
 from autograder.bulk import hand_ins, submissions
-from autograder.bulk.grades import GradesReader
 from autograder.bulk.grading import ClassRun, Progress, Summary
 from autograder.bulk.overrides import (
     Override,
     called_as,
     changing_overrides,
     exact,
-    is_score,
     load_overrides,
+    no_score,
+    points_of,
     save_overrides,
 )
 from autograder.bulk.secret import load_secret
 from autograder.bulk.store import Store
-from autograder.bulk.table import class_csv
+from autograder.bulk.table import write_grades
 from autograder.catalogue import Course
 from autograder.cli.common import current_course, progress_bar, require_machine, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, CourseError, EnvironmentProblem, UsageError
@@ -35,10 +36,10 @@ from autograder.handin import a_few
 from autograder.machine import choose_device
 from autograder.plan import Reference
 from autograder.protocol import printable
-from autograder.release.files import write_whole
 from autograder.reports.terminal import make_console, print_run
 from autograder.session import DEFAULT_SEED, Grader
 
+_NEGATIVE = re.compile(r"-[\d.,]+")
 _LINE_SECONDS = 10.0  # between two lines of progress where there is no terminal
 
 
@@ -129,23 +130,36 @@ def grade(
     if collected:
         out.mkdir(parents=True, exist_ok=True)
         store.keep_submissions(collected)
+    store.keep_handed_in([one.student for one in found])
     for note in notes:
         click.echo(f"Note: {note}", err=True)
-    with _progress(len(chosen_students), plain) as step:
-        summary = run.run(chosen_students, step)
+    with _progress(len(chosen_students), plain) as step, _saying_how_far(len(chosen_students), step) as counting:
+        summary = run.run(chosen_students, counting)
     _report(console, course, store, summary, [one.student for one in found])
     return EXIT_OK if not summary.faults else EXIT_NOT_ALL
 
 
-@click.command()
+class _NegativeToo(click.Command):
+    """Takes ``-1`` for a score that is wrong, where click would take it for an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        for before, word in zip(["", *args], args, strict=False):
+            if _NEGATIVE.fullmatch(word) and before != "--reason":
+                raise UsageError(no_score(word))
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_NegativeToo)
 @click.argument("out", metavar="OUT", type=click.Path(path_type=Path, file_okay=False))
 @click.argument("student", metavar="STUDENT")
 @click.argument("exercise_id", metavar="EXERCISE")
-@click.argument("score", metavar="[SCORE]", type=click.FloatRange(min=0), required=False)
+@click.argument("score_text", metavar="[SCORE]", required=False)
 @click.option("--reason", help="Why; the student reads it in the feedback.")
 @click.option("--remove", is_flag=True, help="Take the override back.")
 @shared_options
-def override(out: Path, student: str, exercise_id: str, score: float | None, reason: str | None, remove: bool) -> int:
+def override(
+    out: Path, student: str, exercise_id: str, score_text: str | None, reason: str | None, remove: bool
+) -> int:
     """Set a student's score of one exercise by hand, in points; grading again keeps it.
 
     \b
@@ -156,6 +170,9 @@ def override(out: Path, student: str, exercise_id: str, score: float | None, rea
     course = current_course()
     exercise = course.exercise(exercise_id)
     store = Store(out)
+    score = points_of(score_text) if score_text is not None else None
+    if not store.students():
+        raise UsageError(f"There are no results in {out}. Name the folder that `course grade` wrote with --out.")
     if student not in store.students():
         raise UsageError(
             f"There is no result of {printable(student)} in {out}. Ids are the names of the files in {store.results}."
@@ -164,8 +181,6 @@ def override(out: Path, student: str, exercise_id: str, score: float | None, rea
         raise UsageError(
             "An override needs a score and a reason: course override OUT STUDENT EXERCISE SCORE --reason TEXT."
         )
-    if score is not None and not is_score(score):
-        raise UsageError(f"{score} is no number of points that somebody can have. Nothing was changed.")
     with changing_overrides(store.overrides):
         loaded = called_as(load_overrides(store.overrides), store.students())
         overrides = {name: dict(of_student) for name, of_student in loaded.items()}
@@ -176,11 +191,13 @@ def override(out: Path, student: str, exercise_id: str, score: float | None, rea
             done = f"{student}: {exercise.id} counts as graded again."
         else:
             assert score is not None
+            old = mine.get(exercise.id)
             mine[exercise.id] = Override(student, exercise.id, score, " ".join(str(reason).split()))
             beyond = f" That is more than its {exercise.points:g}." if score > exercise.points else ""
             done = f"{student}: {exercise.id} counts {exact(score)} points from now on.{beyond}"
+            done += f" Before it was {exact(old.score)} ({old.reason})." if old is not None else ""
         save_overrides(store.overrides, overrides)
-        _write_csv(course, store)
+        write_grades(course, store)
     click.echo(printable(done))
     return EXIT_OK
 
@@ -231,7 +248,7 @@ def _replay(console: Console, run: ClassRun, chosen: Sequence[hand_ins.HandInPat
 
 
 def _report(console: Console, course: Course, store: Store, summary: Summary, present: Sequence[str]) -> None:
-    reader = _write_csv(course, store)
+    reader = write_grades(course, store)
     console.print(f"graded {summary.graded}, unchanged {summary.kept}: {store.grades}", markup=False, soft_wrap=True)
     if summary.empty:
         names = ", ".join(printable(name) for name in summary.empty)
@@ -239,19 +256,12 @@ def _report(console: Console, course: Course, store: Store, summary: Summary, pr
     for message in dict.fromkeys(summary.faults.values()):
         names = a_few([printable(student) for student, fault in summary.faults.items() if fault == message])
         console.print(f"NOT GRADED, through no fault of theirs: {names}: {message}", markup=False, soft_wrap=True)
-    for note in reader.times_missing():
-        console.print(f"Note: {note}", markup=False, soft_wrap=True)
+    for note in reader.notes():
+        console.print(f"Note: {printable(note)}", markup=False, soft_wrap=True)
     gone = sorted(set(store.students()) - set(present))
     if gone:
         names = ", ".join(gone)
         console.print(f"a result, and no hand-in any more: {names}", markup=False, soft_wrap=True)
-
-
-def _write_csv(course: Course, store: Store) -> GradesReader:
-    """Write grades.csv; the reader it was made with."""
-    reader = GradesReader(course, store.out)
-    write_whole(store.grades, class_csv(reader).encode())
-    return reader
 
 
 @contextlib.contextmanager
@@ -267,6 +277,23 @@ def _progress(total: int, plain: bool) -> Iterator[Callable[[Progress], None]]:
             bar.update(task, completed=progress.done, description=progress.student[:30])
 
         yield step
+
+
+@contextlib.contextmanager
+def _saying_how_far(total: int, step: Callable[[Progress], None]) -> Iterator[Callable[[Progress], None]]:
+    """Count what is done, and say it if the run is stopped."""
+    done = 0
+
+    def counting(progress: Progress) -> None:
+        nonlocal done
+        done = progress.done
+        step(progress)
+
+    try:
+        yield counting
+    except KeyboardInterrupt:
+        click.echo(f"{done} of {total} hand-ins are done. Run the same command again for the rest.", err=True)
+        raise
 
 
 class _Lines:

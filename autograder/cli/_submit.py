@@ -12,7 +12,7 @@ import click
 from autograder.catalogue import Course
 from autograder.cli.common import assignments, current_course, require_machine, shared_options
 from autograder.errors import EXIT_OK, AutograderError, HandInError
-from autograder.plan import plan_exercises
+from autograder.plan import plan_exercises, started_in
 from autograder.result import RunResult
 
 
@@ -45,7 +45,7 @@ def submit(folder: Path | None, out: Path | None, no_grade: bool, plain: bool) -
     score = None if no_grade else _public_run(course, handin)
     made_with = score.environment if score is not None else environment("cpu", None)
     now = datetime.datetime.now(datetime.UTC)
-    packed = packing.submit(course, files, target, made_with, score, now)
+    packed = packing.submit(course, files, target, made_with, score, now, started_in(course))
     click.echo(f"Packed {len(packed.files)} file{'s' if len(packed.files) != 1 else ''} into {packed.path}:")
     for name, size in packed.files.items():
         click.echo(f"  {name}  ({size:,} bytes)")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,7 +25,7 @@ from autograder.cli.common import (
     run,
     shared_options,
 )
-from autograder.errors import EXIT_NOT_ALL, EXIT_OK
+from autograder.errors import EXIT_NOT_ALL, EXIT_OK, UsageError
 from autograder.gpu_targets import default_cache
 from autograder.machine import choose_device, environment
 from autograder.protocol import printable
@@ -32,6 +33,8 @@ from autograder.release.files import write_whole
 from autograder.reports.terminal import make_console, print_run
 from autograder.result import ExerciseResult, RunResult, Sandbox, to_json
 from autograder.session import DEFAULT_SEED, Grader, Request
+
+_FILES = (".py", ".ipynb", ".zip")
 
 
 class _CheckByDefault(click.Group):
@@ -58,11 +61,16 @@ class _CheckByDefault(click.Group):
 def cli() -> None:
     """Grade your kernels: `grade`, or `grade check EXERCISE`.
 
+    `grade` takes the options of `grade check`: --dir grades another folder, file, notebook or zip, --lesson one
+    lesson, --device says where kernels run, --seed draws other inputs, --json writes the result.
+    `grade check --help` explains them all.
+
     \b
     Examples:
       grade                        every exercise, and the story of the first open one
       grade score_mask             one exercise
       grade --lesson 7 --device cpu
+      grade --dir my_work.ipynb --seed 3
       grade hint score_mask        the first of three hints
       grade submit                 make the zip to hand in
       grade doctor                 what this machine has, and what it lacks
@@ -114,6 +122,7 @@ def check(
     course = None
     try:
         course = current_course()
+        _refuse_other_words(course, exercises)
         selected = course.select(exercises, lesson)
         handin = folder if folder is not None else assignments(course)
         chosen, gpu = choose_device(device)
@@ -133,6 +142,37 @@ def check(
     if not to_stdout:
         print_run(make_console(sys.stdout, plain), result, plain)
     return EXIT_OK if result.all_passed else EXIT_NOT_ALL
+
+
+def _refuse_other_words(course: Course, words: Sequence[str]) -> None:
+    """Where a word is no exercise but a lesson, a file or a slip in a command's name, say what to type.
+
+    Raises:
+        UsageError: there is such a word.
+    """
+    known = {exercise.id for exercise in course.exercises}
+    word = next((word for word in words if word not in known), None)
+    if word is None or (meant := _meant(course, known, word)) is None:
+        return
+    raise UsageError(f"There is no exercise called {word!r}. {meant}")
+
+
+def _meant(course: Course, exercises: Collection[str], word: str) -> str | None:
+    """What may be meant by a word that is no exercise; None if it is most like an exercise, or like nothing."""
+    if word.isdecimal() and int(word) in {lesson.number for lesson in course.lessons}:
+        return f"A lesson is graded with `grade --lesson {int(word)}`."
+    if word == "help":
+        return "Did you mean `grade --help`?"
+    if "/" in word or word.endswith(_FILES):
+        return _graded_by_dir(word)
+    close = difflib.get_close_matches(word, [*cli.commands, *exercises], 1)
+    if close and close[0] in cli.commands:
+        return f"Did you mean `grade {close[0]}`?"
+    return None if close or not Path(word).exists() else _graded_by_dir(word)
+
+
+def _graded_by_dir(word: str) -> str:
+    return f"A file or folder is graded with `grade --dir {printable(shlex.quote(word))}`."
 
 
 @cli.command("list")

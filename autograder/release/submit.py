@@ -10,7 +10,7 @@ import datetime
 import hashlib
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -79,10 +79,12 @@ def submit(
     environment: Environment,
     score: RunResult | None,
     now: datetime.datetime,
+    started: Callable[[Place, str], bool],
 ) -> Packed:
     """Write the hand-in zip and read it back, to say what the course will find in it.
 
-    ``score`` is the result of a public run, or None.
+    ``score`` is the result of a public run, or None.  ``started`` tells a text from the pristine stub of its place, as
+    in grading: else another file would be named than the one that is graded.
 
     Raises:
         UsageError: ``out`` cannot be written, or is a file that is no zip.
@@ -91,7 +93,7 @@ def submit(
         raise UsageError(f"{out} is there already and is no zip. Name another file with --out.")
     manifest = _manifest(course, files, environment, score, now)
     write_whole(out, zip_bytes({**files, MANIFEST: manifest}))
-    found = _read_back(course, out)
+    found = _read_back(course, out, started)
     read_as = {str(place): source.path.partition("!")[2] for place, source in found.sources.items()}
     return Packed(out, {name: len(data) for name, data in sorted(files.items())}, read_as, found.notes)
 
@@ -122,7 +124,7 @@ def _pack(item: Item, prefix: str, files: dict[str, bytes], notes: Notes) -> Non
         notes.add(f"{item.shown} could not be read ({(error.strerror or str(error)).lower()}).")
 
 
-def _read_back(course: Course, path: Path) -> HandIn:
+def _read_back(course: Course, path: Path, started: Callable[[Place, str], bool]) -> HandIn:
     places = tuple(dict.fromkeys(Place(exercise.lesson, exercise.file) for exercise in course.exercises))
     names = {
         place: frozenset(
@@ -134,7 +136,7 @@ def _read_back(course: Course, path: Path) -> HandIn:
         for place in places
     }
     try:
-        return read_handin(path, places, names, lambda place, text: True)
+        return read_handin(path, places, names, started)
     except HandInError as error:
         return HandIn(str(path), {}, (str(error),))
 

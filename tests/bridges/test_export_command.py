@@ -42,6 +42,49 @@ def test_wrong_input_ends_with_2_and_one_sentence(
     assert printed.stdout == ""
 
 
+@pytest.mark.parametrize("target", ["csv", "canvas", "moodle", "gradescope", "nbgrader"])
+@pytest.mark.parametrize(
+    "name", ["overrides.csv", "roster.csv", "grades.csv", "results/ann.json", "results", "comments"]
+)
+def test_what_export_reads_is_never_overwritten(classroom: Classroom, export: Export, target: str, name: str) -> None:
+    classroom.add("ann", FULL)
+    classroom.override("ann", "loads", 1.0)
+    before = {path: path.read_bytes() for path in classroom.out.rglob("*") if path.is_file()}
+    printed = export("--to", target, "--out", classroom.out / name, *(["--replace"] if target == "csv" else []))
+    assert printed.returncode == 2
+    assert "is one of the kit's own files in" in printed.stderr
+    assert before == {path: path.read_bytes() for path in classroom.out.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("target", ["csv", "canvas", "moodle"])
+def test_only_an_earlier_export_is_overwritten_unasked(classroom: Classroom, export: Export, target: str) -> None:
+    classroom.add("ann", FULL)
+    roster, other = classroom.roster("student_id,name,lms_id\nann,Ann,17\n"), classroom.root / "submissions.zip"
+    printed = export("--to", target, "--roster", roster, "--out", roster, "--replace")
+    assert printed.returncode == 2
+    assert "is the roster, which export reads. Name another file with --out." in printed.stderr
+    other.write_bytes(b"PK everybody's work")
+    printed = export("--to", target, "--roster", roster, "--out", other)
+    assert printed.returncode == 2
+    assert "is there already, and not as an export left it." in printed.stderr
+    assert other.read_bytes() == b"PK everybody's work"
+    for more in (("--replace",), ()):
+        assert export("--to", target, "--roster", roster, "--out", other, *more).returncode == 0
+    with other.open("a") as stream:
+        stream.write("a word of the instructor's\n")
+    assert export("--to", target, "--roster", roster, "--out", other).returncode == 2
+
+
+def test_of_gradescopes_documents_only_such_are_overwritten(classroom: Classroom, export: Export) -> None:
+    classroom.add("ann", FULL)
+    place = classroom.root / "to" / "ann" / "results.json"
+    for text, code in (("[1]", 2), ("no json", 2), ('{"tests": []}', 0), ("", 0)):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+        assert export("--to", "gradescope", "--out", "to").returncode == code, text
+        assert (place.read_text() == text) == (code == 2)
+
+
 def test_a_folder_without_results_ends_with_2(classroom: Classroom, export: Export) -> None:
     printed = export("--to", "csv")
     assert printed.returncode == 2

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
+from autograder.bulk.grading import ClassRun, Progress, Summary
+from autograder.bulk.hand_ins import HandInPath
 from autograder.bulk.store import Store
 from autograder.catalogue import Course
 from autograder.cli import course as commands
@@ -15,7 +20,7 @@ from autograder.errors import AutograderError
 from autograder.result import Sandbox
 from autograder.session import Grader
 
-from .making import exercise, run_of, write
+from .making import exercise, handed_in, run_of, write
 
 
 def course(root: Path, *arguments: str | Path) -> Result:
@@ -120,3 +125,86 @@ def test_a_score_is_set_by_hand_and_taken_back(own_course: Course, tmp_path: Pat
     assert store.grades.read_text().splitlines()[1].startswith("ada,ada,2,,1,0,,score_mask,")
     assert course(root, *words, "--remove").return_value == 0
     assert store.grades.read_text().splitlines()[1].startswith("ada,ada,0,,1,0,,,")
+
+
+def test_after_grading_some_the_rest_is_said_to_wait(own_course: Course, hand_ins: Path, tmp_path: Path) -> None:
+    roster = tmp_path / "r.csv"
+    roster.write_text("student_id,name\nanna,Anna\nben,Ben\ndora,Dora\n")
+    options = ("--out", tmp_path / "out", "--device", "cpu", "--no-targets", "--exercise", "score_mask", "--plain")
+    graded = course(own_course.root, "grade", hand_ins, *options, "--student", "ben", "--roster", roster)
+    assert graded.return_value == 0, graded.output
+    assert "Note: 2 hand-ins are not graded yet: anna, cleo. Run `course grade` again." in graded.output
+    assert "Note: In the roster, and without a hand-in: Dora." in graded.output
+    reported = course(own_course.root, "report", tmp_path / "out")
+    assert "Note: 2 hand-ins are not graded yet: anna, cleo." in reported.stderr
+    assert "2 hand-ins are not graded yet" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_grading_says_who_is_not_in_the_roster(own_course: Course, hand_ins: Path, tmp_path: Path) -> None:
+    roster = tmp_path / "r.csv"
+    roster.write_text("name\nSomebody Else\n")
+    options = ("--out", tmp_path / "out", "--device", "cpu", "--no-targets", "--exercise", "score_mask", "--plain")
+    graded = course(own_course.root, "grade", hand_ins, *options, "--roster", roster)
+    for student in ("anna", "ben", "cleo"):
+        assert f"Note: {student}: not found in the roster." in graded.output
+
+
+def test_whoever_stops_it_is_told_how_far_it_came(
+    own_course: Course, hand_ins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(self: ClassRun, found: Sequence[HandInPath], step: Callable[[Progress], None]) -> Summary:
+        step(Progress("anna", None, 1, len(found)))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ClassRun, "run", run)
+    stopped = course(own_course.root, "grade", hand_ins, "--out", tmp_path / "out", "--device", "cpu", "--plain")
+    assert isinstance(stopped.exception, (KeyboardInterrupt, click.Abort))
+    assert "1 of 3 hand-ins are done. Run the same command again for the rest." in stopped.stderr
+
+
+@pytest.mark.parametrize("words", [("report",), ("feedback",), ("export", "--to", "csv")])
+def test_the_table_of_grades_follows_a_changed_deadline(
+    own_course: Course, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    store = write(tmp_path / "out", run_of("ada", *(exercise(one.id, 1.0, 1.0) for one in own_course.exercises)))
+    store.keep_submissions({"ada": handed_in("ada", "2026-12-09T10:00:00+01:00")})
+    command = (words[0], tmp_path / "out", *words[1:])
+    assert course(own_course.root, *command).exception is None
+    assert ",6,6,0,,," in store.grades.read_text()
+    toml = own_course.root / "course" / "course.toml"
+    deadline = "number = 7\ndeadline = 2026-12-06T23:59:00+01:00\n"
+    text = re.sub(r"per_day = .*", "per_day = 0.5", toml.read_text().replace("number = 7\n", deadline))
+    toml.write_text(re.sub(r"at_most = .*", "at_most = 0.5", text))
+    roster = tmp_path / "r.csv"
+    roster.write_text("student_id,extension\nada,9\n")  # for this once: the table is that of the class's own roster
+    assert course(own_course.root, *command, "--roster", roster).exception is None
+    assert ",3,6,0,lesson7:3d,," in store.grades.read_text()
+
+
+@pytest.mark.parametrize(
+    ("score", "words"),
+    [
+        ("-1", "'-1' is no number of points. A score is from 0 to"),
+        ("-0,5", "'-0,5' is no number of points. A score is from 0 to"),
+        ("0,5", "'0,5' is no number of points. Write it with a point: 0.5."),
+        ("half", "'half' is no number of points."),
+        ("nan", "'nan' is no number of points."),
+    ],
+)
+def test_a_score_that_is_none_says_what_one_is(own_course: Course, tmp_path: Path, score: str, words: str) -> None:
+    store = write(tmp_path, run_of("ada", exercise("score_mask", 0.0, 1.0)))
+    refused(course(own_course.root, "override", tmp_path, "ada", "score_mask", score, "--reason", "x"), words)
+    assert not store.overrides.exists()
+
+
+def test_a_second_override_says_what_it_replaces_and_a_wrong_folder_is_named(
+    own_course: Course, tmp_path: Path
+) -> None:
+    write(tmp_path / "out", run_of("ada", exercise("score_mask", 0.0, 1.0)))
+    words = ("ada", "score_mask")
+    first = course(own_course.root, "override", tmp_path / "out", *words, "1", "--reason", "-1 would be mean")
+    assert first.output == "ada: score_mask counts 1 points from now on.\n"
+    second = course(own_course.root, "override", tmp_path / "out", *words, "0.5", "--reason", "-1")
+    assert second.output == "ada: score_mask counts 0.5 points from now on. Before it was 1 (-1 would be mean).\n"
+    wrong = course(own_course.root, "override", tmp_path / "put", *words, "1", "--reason", "x")
+    refused(wrong, f"There are no results in {tmp_path / 'put'}.")

@@ -113,3 +113,20 @@ def test_none_is_lost_when_several_are_set_at_once(tmp_path: Path) -> None:
     assert [one.wait(120) for one in running] == [0] * len(students)
     assert sorted(load_overrides(store.overrides)) == students
     assert store.grades.read_text().count(",score_mask,") >= len(students)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("ada,a,abc,x", "line 2: 'abc' is no number of points."),
+        ('ada,a,"0,5",x', "line 2: '0,5' is no number of points. Write it with a point: 0.5."),
+        ("ada,a,1,", "line 2: there is no reason."),
+        (",a,,x", "line 2: there is no student and no score."),
+    ],
+)
+def test_of_a_bad_line_it_is_said_what_is_bad(tmp_path: Path, line: str, words: str) -> None:
+    path = tmp_path / "overrides.csv"
+    path.write_text(f"student,exercise,score,reason\n{line}\n")
+    with pytest.raises(UsageError) as caught:
+        load_overrides(path)
+    assert words in str(caught.value)

@@ -193,6 +193,30 @@ def test_who_is_missing_on_either_side_is_said(course: Course, tmp_path: Path) -
     assert grades.notes == ("eve: not found in the roster.", "In the roster, and without a hand-in: Ben Ten.")
 
 
+def test_who_handed_in_and_is_not_graded_yet_is_said_and_is_not_missing(course: Course, tmp_path: Path) -> None:
+    store = write(tmp_path, run_of("ada", exercise("a", 2.0)))
+    store.keep_handed_in(["ada", "ben", "cem", "dot", "eve"])
+    roster = tmp_path / "r.csv"
+    roster.write_text("student_id,name\nada,Ada Lovelace\nben,Ben Ten\nfay,Fay Off\n")
+    store.keep_roster(roster)
+    grades = class_grades(course, tmp_path)
+    assert grades.waiting == ("ben", "cem", "dot", "eve")
+    assert grades.notes == (
+        "4 hand-ins are not graded yet: ben, cem, dot and 1 more. Run `course grade` again.",
+        "In the roster, and without a hand-in: Fay Off.",
+    )
+    store.keep_handed_in(["ada", "ben"])
+    assert class_grades(course, tmp_path).notes[0].startswith("1 hand-in is not graded yet: ben.")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"students": 3}'])
+def test_a_damaged_list_of_hand_ins_is_named(course: Course, tmp_path: Path, text: str) -> None:
+    write(tmp_path, run_of("ada", exercise("a", 2.0)))
+    (tmp_path / "hand-ins.json").write_text(text)
+    with pytest.raises(UsageError, match=r"hand-ins\.json is damaged"):
+        class_grades(course, tmp_path)
+
+
 def test_no_results_and_damaged_results_are_said(course: Course, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="There are no results"):
         class_grades(course, tmp_path)
@@ -216,7 +240,8 @@ def test_submissions_come_back_and_a_damaged_file_is_named(tmp_path: Path) -> No
     ("line", "words"),
     [
         ("deadline = 2026-12-06T23:59:00", "needs a time zone"),
-        ('deadline = "tomorrow"', "wrong type"),
+        ('deadline = "tomorrow"', r"'deadline' must be a time of a day, as in deadline = 2026-12-06T23:59:00\+01:00"),
+        ("deadline = 2026-12-06", r"'deadline' must be a time of a day, as in deadline = 2026-12-06T23:59:00\+01:00"),
         ("deadlines = 2026-12-06T23:59:00+01:00", "unknown key"),
     ],
 )
@@ -294,3 +319,13 @@ def test_a_deadline_that_nobody_can_be_held_to_is_said(course: Course, tmp_path:
     roster = tmp_path / "r.csv"
     roster.write_text("student_id,submitted\nada,2026-12-01T10:00+01:00\ndot,2026-12-01T10:00+01:00\n")
     assert "no time is known" not in " ".join(class_grades(ruled, tmp_path, roster).notes)
+
+
+def test_what_is_late_for_the_lms_alone_is_said(course: Course, tmp_path: Path) -> None:
+    store = write(tmp_path, *(run_of(student, exercise("a", 2.0)) for student in ("ada", "ben", "cem")))
+    store.keep_submissions({name: handed_in(name, lms="canvas", late=name != "cem") for name in ("ada", "ben", "cem")})
+    assert class_grades(with_rules(course, None), tmp_path).notes == (
+        "2 hand-ins are late for the LMS (ada, ben), and no lesson has a deadline: nothing is taken off. "
+        "Write the deadline into course/course.toml if it is to count.",
+    )
+    assert class_grades(with_rules(course, DEADLINE, per_day=0.1), tmp_path).notes == ()

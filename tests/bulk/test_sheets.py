@@ -60,8 +60,8 @@ def test_a_comma_in_a_number_of_days_is_a_decimal_one(tmp_path: Path) -> None:
     [
         ("student,exercise,score\nada,a,1\n", "has no column reason"),
         ("student,exercise,score,reason\nada,a,1,so, so\n", "line 2: there are 5 cells"),
-        ("student,exercise,score,reason\nada,a,1e400,so\n", "line 2: each line needs"),
-        ("student,exercise,score,reason\nada,a,1e300,so\n", "line 2: each line needs"),
+        ("student,exercise,score,reason\nada,a,1e400,so\n", "line 2: '1e400' is no number of points"),
+        ("student,exercise,score,reason\nada,a,1e300,so\n", "line 2: '1e300' is no number of points"),
         (f"student,exercise,score,reason\nada,a,1,{'x' * 140_000}\n", "line 2, is no CSV"),
     ],
 )

@@ -102,11 +102,50 @@ def test_an_id_that_is_twice_in_the_roster_is_nobodys_and_said(course: Course, t
 
 
 def test_two_hand_ins_of_one_row_are_said(course: Course, tmp_path: Path) -> None:
-    store = write(tmp_path, run_of("ada", exercise("a", 2.0)), run_of("Ada Lovelace", exercise("a", 1.0)))
+    store = write(tmp_path, run_of("ada", exercise("a", 2.0)), run_of("lovelace", exercise("a", 1.0)))
     roster = tmp_path / "r.csv"
-    roster.write_text("student_id,name\nada,Ada Lovelace\n")
+    roster.write_text("login,email,name\nada,lovelace@x,Ada Lovelace\n")
     store.keep_roster(roster)
-    assert class_grades(course, tmp_path).notes == ("Ada Lovelace and ada: all fit Ada Lovelace in the roster.",)
+    assert class_grades(course, tmp_path).notes == ("ada and lovelace: all fit Ada Lovelace in the roster.",)
+
+
+NAMESAKES = "student_id,name,submitted\n{},Jane Doe,2026-12-09T10:00:00+01:00\n"
+
+
+@pytest.mark.parametrize("owner", ["doejane_1010", "doejane_1020"])
+@pytest.mark.parametrize("known", [True, False])
+def test_a_line_with_a_students_id_is_never_a_namesakes(
+    course: Course, tmp_path: Path, owner: str, known: bool
+) -> None:
+    """Whether or not its owner handed in, and whatever else of the line fits."""
+    students = ("doejane_1000", "doejane_1010")
+    store = write(tmp_path, *(run_of(student, exercise("a", 2.0)) for student in students))
+    if known:
+        names = {one: handed_in(one, name="Jane Doe", lms="canvas", lms_id=one[-4:]) for one in students}
+        store.keep_submissions(names)
+    roster = tmp_path / "r.csv"
+    roster.write_text(NAMESAKES.format(owner).replace("student_id", "student_id,lms_id").replace(",Jane", ",1000,Jane"))
+    grades = class_grades(course, tmp_path, roster)
+    rows = {one.student: one.roster for one in grades.students}
+    assert rows["doejane_1000"] is None
+    assert (rows["doejane_1010"] is not None) == (owner == "doejane_1010")
+    assert any(f"student_id {owner}" in note for note in grades.notes)
+
+
+def test_a_line_that_fits_two_by_name_is_neithers_and_said(course: Course, tmp_path: Path) -> None:
+    students = ("doejane_1000", "doejane_1010")
+    store = write(tmp_path, *(run_of(student, exercise("a", 2.0)) for student in students))
+    store.keep_submissions({one: handed_in(one, name="Jane Doe", lms="canvas", lms_id=one[-4:]) for one in students})
+    roster = tmp_path / "r.csv"
+    roster.write_text("name,submitted\nJane Doe,2026-12-09T10:00:00+01:00\n")
+    grades = class_grades(course, tmp_path, roster)
+    assert [one.roster for one in grades.students] == [None, None]
+    assert grades.notes[0] == (
+        "doejane_1000: not found in the roster: Jane Doe in the roster fits doejane_1010 too. "
+        "A column student_id says who is meant."
+    )
+    roster.write_text("name,student_id\nJane Doe,doejane_1000\n")
+    assert [one.roster is None for one in class_grades(course, tmp_path, roster).students] == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -98,3 +98,19 @@ def test_help_shows_an_example_of_every_command(course_command: Run) -> None:
 
 def test_the_version_is_that_of_the_kit(course_command: Run) -> None:
     assert course_command("--version").stdout == f"course, version {__version__}\n"
+
+
+def test_what_the_pages_have_one_make_in_the_kits_folder_is_not_committed() -> None:
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").split()
+    page = (ROOT / "docs" / "grading-a-class.md").read_text(encoding="utf-8")
+    for folder in ("hand-ins", "results"):
+        assert f"--out {folder}" in page
+        assert f"/{folder}/" in ignored
+
+
+def test_the_makefile_says_what_takes_long_and_what_comes_next() -> None:
+    lines = (ROOT / "Makefile").read_text(encoding="utf-8").split("\n")
+    install = next(number for number, line in enumerate(lines) if "-c constraints.txt" in line)
+    assert "echo" in lines[install - 1]
+    selfcheck = next(number for number, line in enumerate(lines) if "--show" in line)
+    assert "source $(BIN)/activate; grade" in "".join(lines[selfcheck + 1 : selfcheck + 3])

@@ -383,3 +383,34 @@ def test_a_signal_stops_it_and_leaves_nothing_behind(tmp_path: Path, number: sig
     assert process.returncode == 128 + number
     assert said.strip().endswith("Stopped.")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("checks_", "score_mask"), "There is no exercise called 'checks_'. Did you mean `grade check`?"),
+        (("help",), "There is no exercise called 'help'. Did you mean `grade --help`?"),
+        (("check", "docter"), "Did you mean `grade doctor`?"),
+        (("7",), "A lesson is graded with `grade --lesson 7`."),
+        (("my work/x.py",), "A file or folder is graded with `grade --dir 'my work/x.py'`."),
+        (("flash_attention.py",), "A file or folder is graded with `grade --dir flash_attention.py`."),
+        (("hw.zip",), "A file or folder is graded with `grade --dir hw.zip`."),
+        (("here",), "A file or folder is graded with `grade --dir here`."),
+        (("score_musk",), "Did you mean score_mask? The exercises are:"),
+        (("8",), "There is no exercise called '8'. The exercises are:"),
+    ],
+)
+def test_a_word_that_is_no_exercise_is_guessed(
+    grade: Grade, tmp_path: Path, words: tuple[str, ...], meant: str
+) -> None:
+    (tmp_path / "here").mkdir()
+    printed = grade("--root", ROOT, *words)
+    assert printed.returncode == 2
+    assert is_sentence(printed.stderr)
+    assert meant in printed.stderr
+
+
+def test_help_names_the_options_that_are_asked_for_most(grade: Grade) -> None:
+    printed = grade("--help")
+    for option in ("--dir", "--lesson", "--device", "--seed", "--json"):
+        assert option in printed.stdout

@@ -13,6 +13,7 @@ import pytest
 from autograder import __version__
 from autograder.catalogue import Course
 from autograder.errors import HandInError, UsageError
+from autograder.plan import plan_exercises, started_in
 from autograder.release.stubs import generate_stubs
 from autograder.release.submit import MANIFEST, default_out, gather, submit
 from autograder.result import Environment
@@ -39,7 +40,7 @@ def test_files_are_packed_as_they_are_with_a_manifest(course: Course, work: Path
     (work / "lesson7" / "mine.ipynb").write_bytes(make_notebook())
     (work / "lesson7" / "broken.py").write_bytes(b"def f(:\n\xff\xfe")
     files, notes = gather(work)
-    packed = submit(course, files, tmp_path / "hw.zip", ENVIRONMENT, None, NOW)
+    packed = submit(course, files, tmp_path / "hw.zip", ENVIRONMENT, None, NOW, started_in(course))
     with zipfile.ZipFile(packed.path) as archive:
         held = {name: archive.read(name) for name in archive.namelist()}
     manifest = json.loads(held.pop(MANIFEST))
@@ -60,7 +61,7 @@ def test_files_are_packed_as_they_are_with_a_manifest(course: Course, work: Path
 def test_the_zip_is_graded_like_the_folder(course: Course, cpu_grader: Grader, work: Path, tmp_path: Path) -> None:
     files, _ = gather(work)
     score = cpu_grader.grade(Request(work, course.exercises))
-    packed = submit(course, files, tmp_path / "hw.zip", ENVIRONMENT, score, NOW)
+    packed = submit(course, files, tmp_path / "hw.zip", ENVIRONMENT, score, NOW, started_in(course))
     again = cpu_grader.grade(Request(packed.path, course.exercises))
     assert {e.id: (e.outcome, e.score) for e in again.exercises} == {
         e.id: (e.outcome, e.score) for e in score.exercises
@@ -94,8 +95,19 @@ def test_junk_links_and_old_zips_are_left_out_with_a_word(work: Path) -> None:
 def test_a_lesson_folder_and_a_single_file_keep_their_names(course: Course, work: Path, tmp_path: Path) -> None:
     assert set(gather(work / "lesson7")[0]) == {ONE_SHOT, FLASH}
     files, _ = gather(work / FLASH)
-    packed = submit(course, files, tmp_path / "hw.zip", ENVIRONMENT, None, NOW)
+    packed = submit(course, files, tmp_path / "hw.zip", ENVIRONMENT, None, NOW, started_in(course))
     assert packed.read_as == {FLASH: "flash_attention.py"}
+
+
+def test_the_file_that_is_said_to_be_read_is_the_one_that_is_graded(course: Course, work: Path, tmp_path: Path) -> None:
+    """Work under another name counts before a stub that is as it was handed out."""
+    (work / "lesson7" / "my_flash.py").write_text((ROOT / "solutions" / FLASH).read_text())
+    files, _ = gather(work)
+    packed = submit(course, files, tmp_path / "hw.zip", ENVIRONMENT, None, NOW, started_in(course))
+    graded = {plan.exercise.stub: plan.file for plan in plan_exercises(course, packed.path, course.exercises, None)[0]}
+    assert {place: f"hw.zip!{source}" for place, source in packed.read_as.items()} == graded
+    assert packed.read_as[FLASH] == "lesson7/my_flash.py"
+    assert any("my_flash.py is read (by the functions it defines), not" in note for note in packed.notes)
 
 
 def test_there_has_to_be_something_to_hand_in(tmp_path: Path) -> None:
@@ -111,11 +123,11 @@ def test_a_file_of_the_student_is_never_overwritten_by_the_zip(course: Course, w
     target = tmp_path / "hw.zip"
     target.write_text("my notes")
     with pytest.raises(UsageError, match="is there already and is no zip"):
-        submit(course, files, target, ENVIRONMENT, None, NOW)
+        submit(course, files, target, ENVIRONMENT, None, NOW, started_in(course))
     assert target.read_text() == "my notes"
     target.unlink()
     for _ in range(2):  # an earlier hand-in is replaced
-        submit(course, files, target, ENVIRONMENT, None, NOW)
+        submit(course, files, target, ENVIRONMENT, None, NOW, started_in(course))
 
 
 def test_the_zip_goes_where_the_next_run_does_not_find_it(course: Course, work: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from autograder.bulk.roster import Roster
 from autograder.reports.html import class_report
 from autograder.reports.html._failures import commonest_failures, normalised
 from autograder.reports.html._histogram import histogram
-from autograder.result import Environment
+from autograder.result import Environment, Sandbox
 from tests.reports.made import HIDDEN, MESSAGE, Page, check, exercise, run, student, write_class
 
 
@@ -118,6 +118,24 @@ def test_at_most_five_students_are_linked() -> None:
     assert len(failure.students) == 8
     assert [item.student for item in failure.shown] == ["s0", "s1", "s2", "s3", "s4"]
     assert "and 3 more" in Page(class_report("A Course", one_of_each(*many))).text
+
+
+def test_students_of_one_name_are_told_apart_wherever_they_are_named() -> None:
+    names = {"doejane_1000": "Doe, Jane", "doejane_1010": "jane doe", "poe_1": "Poe, Pat"}
+    page = Page(
+        class_report("A Course", one_of_each(*(student(run(student=i), n, student=i) for i, n in names.items())))
+    )
+    for one, name in names.items():
+        shown = f"{name} ({one})"
+        assert page.text.count(shown) == (0 if one == "poe_1" else page.text.count(name)), one
+    assert page.text.count("Poe, Pat") == page.text.count("Doe, Jane") > 1
+
+
+def test_a_missing_layer_is_one_sentence_with_one_full_stop() -> None:
+    sandbox = Sandbox((), ("spare uid: a hand-in could read this user's files and programs.",))
+    text = Page(class_report("A Course", one_of_each(student(run(sandbox=sandbox))))).text
+    assert "this user's files and programs. " in text
+    assert ".." not in text
 
 
 def test_an_exercise_that_was_refused_is_a_failure_of_its_own() -> None:

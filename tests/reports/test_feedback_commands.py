@@ -57,7 +57,7 @@ def test_the_report_is_written_and_misses_its_pages(tmp_path: Path) -> None:
     made = invoke(report, tmp_path)
     assert made.exit_code == 0, made.exception
     assert made.stdout == f"Wrote {tmp_path / 'report.html'} on 6 students.\n"
-    assert "6 of them are not there yet" in made.stderr
+    assert "Note: the report links to feedback pages, and 6 of them are not there yet" in made.stderr
     invoke(feedback, tmp_path)
     assert invoke(report, tmp_path).stderr == ""
 
@@ -140,6 +140,23 @@ def test_comments_that_cannot_be_read_stop_with_a_sentence(tmp_path: Path) -> No
     (tmp_path / "comments" / "s.md").write_bytes(b"caf\xe9")
     with pytest.raises(UsageError, match=r"s\.md are not UTF-8"):
         read_comments(tmp_path, "s", ())
+
+
+def test_comments_of_one_that_cannot_be_read_cost_nobody_else_a_page(tmp_path: Path) -> None:
+    write_class(tmp_path)
+    (tmp_path / "comments").mkdir()
+    (tmp_path / "comments" / "abara_103.md").write_bytes(b"caf\xe9")
+    (tmp_path / "comments" / "silva_104.md").write_text("## flash_attn\nSee me.\n## Overall\nGood.\n")
+    for more in ((), ("--student", "abara_103")):
+        made = CliRunner().invoke(feedback, [str(tmp_path), *more, "--root", str(ROOT)], standalone_mode=False)
+        assert made.return_value == 1, made.exception
+        assert "abara_103.md are not UTF-8. Save them as UTF-8 and try again. The page of abara_103 is" in made.stderr
+        assert (tmp_path / "feedback" / "silva_104.html").exists()
+        if not more:
+            said = "Note: comments/silva_104: ## {} is no exercise, and stands there as ordinary text."
+            assert said.format("flash_attn") + " Did you mean flash_attention?\n" in made.stderr
+            assert said.format("Overall") + "\n" in made.stderr
+    assert "See me." in (tmp_path / "feedback" / "silva_104.html").read_text(encoding="utf-8")
 
 
 def test_pictures_are_asked_for_a_student_at_a_time(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from autograder.bulk.grades import ExerciseGrade, Lateness, StudentGrade
 from autograder.bulk.overrides import Override
 from autograder.bulk.submissions import Submission
 from autograder.reports.html import Comments, feedback_page
-from autograder.result import AFTER_A_FAILURE, Diagnosis
+from autograder.reports.html._checks import target_views
+from autograder.result import AFTER_A_FAILURE, Diagnosis, TargetResult
 from tests.reports.made import HIDDEN_WORDS, MESSAGE, Page, check, exercise, run, student
 
 EVIL = (
@@ -227,3 +228,16 @@ def test_text_has_contrast_in_light_and_in_dark() -> None:
 
 def test_an_outcome_that_is_not_known_yet_is_shown_as_it_is() -> None:
     assert "? half-baked" in Page(feedback_page("A Course", student(run(exercise("half-baked"))))).text
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        (TargetResult("sm_80", "pass", 0, ""), "no shared memory needed"),
+        (TargetResult("sm_80", "pass", None, ""), "compiles; its shared memory was not measured"),
+        (TargetResult("sm_80", "pass", 1024, ""), "1 of 163 KB shared memory"),
+        (TargetResult("sm_80", "skipped", None, "No compiler here."), ""),
+    ],
+)
+def test_what_a_target_used_is_never_left_blank_where_it_passed(target: TargetResult, words: str) -> None:
+    assert target_views((target,))[0].used == words

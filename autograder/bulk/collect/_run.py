@@ -18,7 +18,7 @@ from autograder.bulk.collect._plain import read_plain
 from autograder.bulk.collect._report import Collected, Outcome, Refusal
 from autograder.bulk.collect._source import open_source
 from autograder.bulk.collect._target import EMPTY, OLDER, UNCHANGED, Made, Target
-from autograder.bulk.roster import Roster, load_roster
+from autograder.bulk.roster import HandedIn, Roster, Student, load_roster
 from autograder.bulk.submissions import Submission
 from autograder.errors import UsageError
 from autograder.handin._names import a_few, show
@@ -26,21 +26,27 @@ from autograder.protocol import printable
 
 _LEADS_OUT = "was not copied: its name leads out of the download"
 _UNMATCHED = "Not found in the roster."
+_CALLED = {"canvas": "Canvas", "moodle": "Moodle", "gradescope": "Gradescope", "folder": "plain folders"}
 _MAX_NOTES = 20
 _MAX_NAMES = 100
 
 
 def collect(
-    source: Path, out: Path, roster: Path | None = None, progress: Callable[[int, int], None] = lambda done, total: None
+    source: Path,
+    out: Path,
+    roster: Path | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    mixed: bool = False,
 ) -> Collected:
     """Make one folder a student under ``out`` from the LMS download ``source``, a zip or a folder.
 
     A run with a newer download updates ``out``: earlier attempts are kept under ``out/.attempts``. ``progress`` is
-    called with the number of students done and of all.
+    called with the number of students done and of all.  Another LMS's download has to be ``mixed`` in: it knows
+    everybody by other ids, so that who is in both would be there twice.
 
     Raises:
         UsageError: the source cannot be read or holds no hand-in, the roster cannot be read, or ``out`` is no folder
-            for this.
+            for this, or holds another LMS's students.
     """
     table = load_roster(roster) if roster is not None else None
     with open_source(source) as everything:
@@ -49,7 +55,9 @@ def collect(
         if not reading.students:
             raise UsageError(_nothing(source, reading.unknown))
         with claim(out, source) as target:
-            outcomes, refused = _take(reading, target, table, progress)
+            if not mixed:
+                _refuse_mixing(out, target, reading.lms)
+            outcomes, refused = _take(reading, target, roster_given=table is not None, progress=progress)
             missing, unmatched = _compare(target, table)
             target.save()
             total = len(target.submissions)
@@ -74,6 +82,16 @@ def _understand(listing: Listing) -> Reading:
     return replace(reading, notes=(*reading.notes, f"The students were looked for in {show(wrapper)}."))
 
 
+def _refuse_mixing(out: Path, target: Target, lms: str) -> None:
+    others = sorted({record.lms for record in target.submissions.values()} - {lms})
+    if others:
+        raise UsageError(
+            f"{show(str(out))} holds hand-ins from {' and '.join(_CALLED.get(other, other) for other in others)}, and "
+            f"these are from {_CALLED.get(lms, lms)}: who is in both would be there twice. Choose another --out, or "
+            "add --mixed if nobody is in both."
+        )
+
+
 def _nothing(source: Path, unknown: Sequence[str]) -> str:
     what = f"There is no hand-in in {show(str(source))}"
     names = f": {a_few(unknown)} {'is' if len(unknown) == 1 else 'are'} nobody's" if unknown else ": it is empty"
@@ -81,7 +99,7 @@ def _nothing(source: Path, unknown: Sequence[str]) -> str:
 
 
 def _take(
-    reading: Reading, target: Target, table: Roster | None, progress: Callable[[int, int], None]
+    reading: Reading, target: Target, roster_given: bool, progress: Callable[[int, int], None]
 ) -> tuple[list[Outcome], list[Refusal]]:
     ids = Ids(target.ids)
     students = {
@@ -93,7 +111,7 @@ def _take(
     try:
         for done, student in enumerate(sorted(students)):
             progress(done, len(students))
-            outcome, own = _take_one(student, students[student], reading.lms, target, table)
+            outcome, own = _take_one(student, students[student], reading.lms, target, roster_given)
             target.submissions[student] = outcome.submission
             outcomes.append(outcome)
             refused += own
@@ -105,7 +123,7 @@ def _take(
 
 
 def _take_one(
-    student: str, handed: Handed, lms: str, target: Target, table: Roster | None
+    student: str, handed: Handed, lms: str, target: Target, roster_given: bool
 ) -> tuple[Outcome, list[Refusal]]:
     made: list[Made] = []
     refused: list[Refusal] = []
@@ -129,10 +147,10 @@ def _take_one(
             record = replace(record, notes=_few((*before.notes, *notes)))
     else:
         record = _record(student, handed, lms, target.attempts(student), notes)
-        if before is not None and table is None:  # what an earlier run knew from a roster
+        if before is not None and not roster_given:  # what an earlier run knew from a roster
             submitted = record.submitted or (before.submitted if state == UNCHANGED else None)
             record = replace(record, name=before.name or record.name, submitted=submitted)
-    return Outcome(_with_roster(record, table), state), refused
+    return Outcome(record, state), refused
 
 
 def _record(student: str, handed: Handed, lms: str, attempts: int, notes: Sequence[str]) -> Submission:
@@ -155,11 +173,8 @@ def _few(notes: Sequence[str]) -> tuple[str, ...]:
     return once if more <= 0 else (*once[:_MAX_NOTES], f"{more} more notes were left out.")
 
 
-def _with_roster(record: Submission, table: Roster | None) -> Submission:
+def _with_row(record: Submission, row: Student) -> Submission:
     """The name and, where the roster tells it, the time of handing in."""
-    row = table.find(record.student, record.name, record.lms_id, record.lms) if table is not None else None
-    if row is None:
-        return record
     return replace(record, name=_one_line(row.name) or record.name, submitted=row.submitted or record.submitted)
 
 
@@ -168,19 +183,23 @@ def _one_line(name: str) -> str:
 
 
 def _compare(target: Target, table: Roster | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Who is in the roster and handed in nothing, and who handed in and is not in the roster."""
+    """Note what the roster tells; who is in it and handed in nothing, and who handed in and is not in it."""
     if table is None:
         return (), ()
     found: set[int] = set()
     unmatched = []
-    for student, record in target.submissions.items():
-        row = table.find(student, record.name, record.lms_id, record.lms)
+    handed_in = {
+        student: HandedIn(record.name, record.lms_id, record.lms) for student, record in target.submissions.items()
+    }
+    for student, match in table.match_all(handed_in).items():
+        record = target.submissions[student]
         notes = tuple(note for note in record.notes if note != _UNMATCHED)
-        if row is None:
+        found |= {id(row) for row in match.rows}
+        if match.row is None:
             unmatched.append(student)
             notes = (*notes, _UNMATCHED)
         else:
-            found.add(id(row))
+            record = _with_row(record, match.row)
         target.submissions[student] = replace(record, notes=notes)
     rows = (row for row in table.students if id(row) not in found)
     missing = (row.name or row.student or row.login or row.email or row.lms_id for row in rows)

@@ -75,7 +75,7 @@ def _public_only(students: Sequence[StudentGrade]) -> list[Caution]:
 def _sandboxes(students: Sequence[StudentGrade]) -> list[Caution]:
     missing = Counter(layer for student in students for layer in student.result.sandbox.missing)
     return [
-        Caution(f"Sandbox layer missing while {counted(number, 'hand-in')} ran: {layer}.")
+        Caution(f"Sandbox layer missing while {counted(number, 'hand-in')} ran: {layer.rstrip('.')}.")
         for layer, number in sorted(missing.items())
     ]
 

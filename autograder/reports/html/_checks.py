@@ -137,13 +137,17 @@ def _rows(spans: Any) -> str:
 
 def _used(target: TargetResult) -> str:
     parts = []
-    if target.shared is not None:
+    if target.shared == 0:
+        parts.append("no shared memory needed")
+    elif target.shared is not None:
         limit = SHARED_LIMITS.get(target.target)
         parts.append(f"{target.shared / 1024:.3g}{f' of {limit // 1024}' if limit else ''} KB shared memory")
     if target.registers is not None:
         parts.append(f"{target.registers} registers")
     if target.spills:
         parts.append(f"{target.spills} bytes spilled")
+    if not parts and target.outcome == "pass":
+        return "compiles; its shared memory was not measured"
     return ", ".join(parts)
 
 

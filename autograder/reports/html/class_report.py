@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autograder.bulk.grades import ClassGrades, ExerciseGrade, StudentGrade, exercise_columns
+from autograder.bulk.names import folded
 from autograder.reports.html._cautions import cautions, environment_text, without_hand_in
 from autograder.reports.html._environment import render
 from autograder.reports.html._failures import commonest_failures
@@ -58,6 +60,7 @@ class ExerciseSummary:
 
 def class_report(course_title: str, grades: ClassGrades) -> str:
     """The page, as HTML: self-contained and without scripts.  It is the instructor's: hidden checks are named."""
+    grades = replace(grades, students=_told_apart(grades.students))
     students = sorted(grades.students, key=lambda item: (item.name.casefold(), item.student))
     columns = exercise_columns(students)
     rows = tuple(_row(student, columns) for student in students)
@@ -85,6 +88,15 @@ def class_report(course_title: str, grades: ClassGrades) -> str:
         by_total=sorted(rows, key=lambda row: (row.score, row.name.casefold(), row.student)),
         legend=tuple(dict.fromkeys((item.symbol, item.words, item.tone) for item in OUTCOMES.values())),
         bonus=any(student.bonus for student in students),
+    )
+
+
+def _told_apart(students: Sequence[StudentGrade]) -> tuple[StudentGrade, ...]:
+    """The students, those of one name with their ids behind it."""
+    count = Counter(folded(student.name) for student in students)
+    return tuple(
+        replace(student, name=f"{student.name} ({student.student})") if count[folded(student.name)] > 1 else student
+        for student in students
     )
 
 

@@ -22,10 +22,11 @@ _BLANK = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 
 @dataclass(frozen=True, slots=True)
 class Comments:
-    """Paragraphs: on the whole hand-in, and by exercise id."""
+    """Paragraphs: on the whole hand-in, and by exercise id; ``strays`` are headings that are no exercise's."""
 
     general: tuple[str, ...] = ()
     exercises: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    strays: tuple[str, ...] = ()
 
 
 def read_comments(out: Path, student: str, exercises: Collection[str]) -> Comments:
@@ -37,6 +38,7 @@ def read_comments(out: Path, student: str, exercises: Collection[str]) -> Commen
     texts = [_read(out / FOLDER / f"{student}{ending}") for ending in ENDINGS]
     general: list[str] = []
     found: dict[str, list[str]] = {}
+    strays: list[str] = []
     for text in texts:
         target = general
         target.append("")
@@ -46,10 +48,10 @@ def read_comments(out: Path, student: str, exercises: Collection[str]) -> Commen
                 target = found.setdefault(heading[1], [])
                 target.append("")
             else:
+                strays += [heading[1]] if heading else []
                 target.append(line)
-    return Comments(
-        _paragraphs(general), {name: parts for name, lines in found.items() if (parts := _paragraphs(lines))}
-    )
+    by_exercise = {name: parts for name, lines in found.items() if (parts := _paragraphs(lines))}
+    return Comments(_paragraphs(general), by_exercise, tuple(dict.fromkeys(strays)))
 
 
 def strangers(out: Path, students: Collection[str]) -> tuple[str, ...]:

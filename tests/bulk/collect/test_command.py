@@ -74,6 +74,20 @@ def test_a_roster_gives_names_and_times_and_says_who_is_missing(tmp_path: Path) 
     assert again["doejane_1"] == found["doejane_1"]
 
 
+def test_a_time_in_the_roster_is_its_own_students_and_no_namesakes(tmp_path: Path) -> None:
+    time = "2026-12-09T10:00:00+01:00"
+    source = make_zip(tmp_path / "a.zip", {"doejane_1_10_x.py": "a", "doejane_2_11_x.py": "b"})
+    for number, row in enumerate(
+        (f"student_id,name,submitted\ndoejane_2,doejane,{time}\n", f"name,submitted\ndoejane,{time}\n")
+    ):
+        roster = tmp_path / "roster.csv"
+        roster.write_text(row)
+        run(source, "--out", tmp_path / f"out{number}", "--roster", roster, "--plain")
+        found = submissions(tmp_path / f"out{number}")
+        assert found["doejane_1"].submitted is None
+        assert (found["doejane_2"].submitted is not None) == (number == 0)
+
+
 def test_a_roster_that_cannot_be_read_stops_before_anything_is_written(tmp_path: Path) -> None:
     source = make_zip(tmp_path / "a.zip", {"ann_1_10_x.py": "a"})
     with pytest.raises(UsageError, match="roster"):
@@ -103,3 +117,27 @@ def test_colour_only_on_a_terminal_and_never_with_no_color(tmp_path: Path, monke
     monkeypatch.setenv("NO_COLOR", "1")
     done = CliRunner().invoke(collect, [str(source), "--out", str(tmp_path / "out")], standalone_mode=False, color=True)
     assert "\x1b[3" not in done.stdout
+
+
+def test_the_next_command_names_the_roster_and_can_be_typed(tmp_path: Path) -> None:
+    roster, out = tmp_path / "the roster.csv", tmp_path / "my out"
+    roster.write_text(ROSTER)
+    source = make_zip(tmp_path / "a.zip", {"doejane_1_10_x.py": "a"})
+    assert f"Next: course grade '{out}' --out results --roster '{roster}'" in run(
+        source, "--out", out, "--roster", roster, "--plain"
+    )[1].replace("\n", " ")
+    assert "--roster" not in run(source, "--out", out, "--plain")[1]
+
+
+def test_another_lms_is_mixed_in_only_if_that_is_meant(tmp_path: Path) -> None:
+    canvas = make_zip(tmp_path / "a.zip", {"doejane_1_10_x.py": "a"})
+    moodle = make_zip(tmp_path / "b.zip", {"Jane Doe_5_assignsubmission_file_/x.py": "a"})
+    out = tmp_path / "out"
+    run(canvas, "--out", out)
+    with pytest.raises(UsageError, match="holds hand-ins from Canvas, and these are from Moodle") as caught:
+        run(moodle, "--out", out)
+    assert caught.value.exit_code == 2
+    assert students(out) == ["doejane_1"]
+    assert set(submissions(out)) == {"doejane_1"}
+    assert run(moodle, "--out", out, "--mixed")[0] == 0
+    assert students(out) == ["Jane Doe_5", "doejane_1"]

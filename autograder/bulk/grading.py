@@ -69,11 +69,12 @@ class ClassRun:
 
         Raises:
             UsageError: another run is at work in the same folder, or it cannot be written to.
-            CourseError: an exercise, a stub or a solution is broken.
+            CourseError: an exercise, a stub or a solution is broken, or a solution does not pass.
             WorkerError: the worker cannot be started.
         """
         summary = Summary()
         with self.store.locked(), _Graders(self.make_grader) as graders:
+            self._require_passing_solutions(graders)
             marks = self._marks(graders.current())
             left = iter(hand_ins)
             running: dict[Future[RunResult | None], HandInPath] = {}
@@ -106,6 +107,23 @@ class ClassRun:
         )
         with self.make_grader() as grader:
             return grader.grade(request), self.store.read(hand_in.student)
+
+    def _require_passing_solutions(self, graders: _Graders) -> None:
+        """Grade the solutions as a hand-in: a fault in the course or on this machine is to cost nobody a point.
+
+        Raises:
+            CourseError: one of them does not pass.
+            WorkerError: the run was stopped.
+        """
+        request = Request(self.reference.folder, self.exercises, self.seed, self.reference)
+        for exercise in self._grade(request, graders).exercises:
+            if exercise.counts and not exercise.passed:
+                failed = next((check for check in exercise.checks if check.outcome not in ("pass", "skipped")), None)
+                why = f"{failed.id}: {failed.message}" if failed is not None else exercise.message
+                raise CourseError(
+                    f"Nothing was graded: the solution of {exercise.id} itself is {exercise.outcome} here ({why}). "
+                    "Either the exercise is at fault, or this machine: see `course selfcheck`."
+                )
 
     def _marks(self, grader: Grader) -> Mapping[str, str]:
         """For each exercise a hash of all but the hand-in that its result depends on."""

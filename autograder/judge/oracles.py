@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -32,6 +33,7 @@ class Oracle:
     """
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         module = types.ModuleType(f"oracle_{path.parent.name}")
         module.__file__ = str(path)
         try:
@@ -46,21 +48,38 @@ class Oracle:
         self._limits = module.__dict__.get("limits")
 
     def inputs(self, check: Check, seed: int) -> Tensors:
-        """The check's input tensors, the same for the same seed on every machine."""
+        """The check's input tensors, the same for the same seed on every machine.
+
+        Raises:
+            CourseError: the case is not one for which there are inputs.
+        """
         generator = torch.Generator().manual_seed(seed)
-        tensors: Tensors = self._make_inputs(check.case, generator)
-        return tensors
+        return self._called(check, self._make_inputs, generator)
 
     def exact(self, check: Check, inputs: Tensors) -> Tensors:
-        """The right values, computed in float64."""
+        """The right values, computed in float64.
+
+        Raises:
+            CourseError: the oracle fails.
+        """
         doubled = {name: x.double() if x.is_floating_point() else x for name, x in inputs.items()}
-        values: Tensors = self._oracle(check.case, doubled)
-        return values
+        return self._called(check, self._oracle, doubled)
 
     def plain(self, check: Check, inputs: Tensors) -> Tensors:
-        """What unfused torch on CPU makes of the inputs at their own dtype."""
-        values: Tensors = self._oracle(check.case, inputs)
-        return values
+        """What unfused torch on CPU makes of the inputs at their own dtype.
+
+        Raises:
+            CourseError: the oracle fails.
+        """
+        return self._called(check, self._oracle, inputs)
+
+    def _called(self, check: Check, function: Callable[[Mapping[str, Any], Any], Tensors], argument: Any) -> Tensors:
+        try:
+            return function(check.case, argument)
+        except Exception as error:
+            raise CourseError(
+                f"{self._path} fails on the case of {check.id}: {error!r}. Mend the case or it."
+            ) from error
 
     def observed(self, check: Check, inputs: Tensors, outputs: Tensors) -> Tensors:
         """What is compared with the oracle's values."""

@@ -70,7 +70,8 @@ def test_a_changed_exercise_is_graded_again_and_no_other(
     grade = Grader.grade
 
     def spy(self: Grader, request: object, *rest: object) -> RunResult:
-        asked.append([exercise.id for exercise in request.exercises])  # type: ignore[attr-defined]
+        if request.student is not None:  # type: ignore[attr-defined]
+            asked.append([exercise.id for exercise in request.exercises])  # type: ignore[attr-defined]
         return grade(self, request, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Grader, "grade", spy)
@@ -146,8 +147,10 @@ def test_a_dead_worker_is_replaced_and_nobody_loses(
 
 
 def test_a_fault_of_the_grader_costs_nobody_points_and_is_graded_again(
-    own_course: Course, grade_class: Run, tmp_path: Path
+    own_course: Course, grade_class: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """One that comes up when the solutions have passed."""
+    monkeypatch.setattr(grading.ClassRun, "_require_passing_solutions", lambda *_: None)
     launch = own_course.exercise("score_mask").launch
     text = launch.read_text()
     launch.write_text("raise OSError('no such disk')\n")
@@ -276,3 +279,32 @@ def test_hand_ins_that_vanish_keep_what_they_had(
     assert sorted(summary.faults) == ["anna", "ben", "cleo"]
     assert "gone" in summary.faults["anna"]
     assert result(tmp_path, "anna") == before
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            ("block_m = 16", "block_m = 15"),
+            "Nothing was graded: the solution of score_mask itself is compile-error here (nothing_to_mask: ",
+        ),
+        (
+            ("spread = 1.0", "spread = nan"),
+            "Nothing was graded: the solution of score_mask itself is fail here (nothing_to_mask: ",
+        ),
+        (("nseq = 16, ", ""), "score_mask/oracle.py fails on the case of nothing_to_mask: KeyError('nseq')"),
+    ],
+)
+def test_a_fault_of_the_course_costs_nobody_a_point(
+    own_course: Course, hand_ins: Path, grade_class: Run, tmp_path: Path, change: tuple[str, str], said: str
+) -> None:
+    toml = own_course.exercise("score_mask").folder / "exercise.toml"
+    text = toml.read_text()
+    assert change[0] in text
+    toml.write_text(text.replace(*change))
+    with pytest.raises(CourseError) as caught:
+        grade_class(load_course(own_course.root))
+    assert said in str(caught.value)
+    assert not (tmp_path / "out" / "results").exists()
+    toml.write_text(text)
+    assert grade_class(load_course(own_course.root))[1] == ["anna", "ben", "cleo"]

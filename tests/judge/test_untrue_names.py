@@ -52,15 +52,20 @@ CHANGES = {
         "only_the_first_tile",
     ),
     "a loop of two chunks": ("flash_attention", "range(0, seqlen_k, BLOCK_N)", "range(0, 2 * BLOCK_N, BLOCK_N)", None),
-    "keys stored over rows": ("flash_attention", "o_ptr + offs_m[:, None]", "o_ptr + offs_n[:, None]", None),
+    "output stored by the rows of the keys": (
+        "flash_attention",
+        "o_ptr + offs_m[:, None]",
+        "o_ptr + offs_n[:, None]",
+        None,
+    ),
     "lse one too far": ("flash_attention", "lse_ptr + offs_m", "lse_ptr + offs_m + 1", None),
-    "q stored by its length": (
+    "q loaded by its length": (
         "flash_attention",
         "q_ptr + offs_m[:, None] * HEAD",
         "q_ptr + offs_m[:, None] * seqlen_q",
         None,
     ),
-    "k and v by their length": ("flash_attention", "offs_n[:, None] * HEAD", "offs_n[:, None] * seqlen_k", None),
+    "k and v loaded by their length": ("flash_attention", "offs_n[:, None] * HEAD", "offs_n[:, None] * seqlen_k", None),
     "q masked by the keys": (
         "flash_attention",
         "mask=offs_m[:, None] < seqlen_q, other",

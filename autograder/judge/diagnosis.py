@@ -33,7 +33,11 @@ _GIVEN_UP = 5e-2
 # Elements of a case's inputs beyond which models take too long.
 _LARGEST = 500_000
 
-Model = Callable[[Mapping[str, Any], Tensors], Tensors]
+# Stands in an output for an element that was never written: another kind than any number, NaN and infinities included.
+UNWRITTEN = torch.finfo(torch.float64).min
+
+# A model gives outputs, or the pattern of the message with which its kernel is stopped.
+Model = Callable[[Mapping[str, Any], Tensors], Tensors | str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ class Mistakes:
 class Probe:
     """What a kernel gave on one case: ``observed`` as the oracle observes it; ``right`` are the right values.
 
-    ``ran`` is False where the kernel was stopped; then all that is observed is +inf.
+    ``ran`` is False where the kernel was stopped; then all that is observed is +inf, and ``message`` says why.
     """
 
     check: Check
@@ -78,6 +82,7 @@ class Probe:
     observed: Tensors
     right: Tensors
     ran: bool = True
+    message: str = ""
 
 
 @lru_cache(maxsize=256)
@@ -85,9 +90,9 @@ def load_mistakes(path: Path) -> Mistakes:
     """The models at ``path``; none if there is no such file.
 
     ``MISTAKES`` is a tuple of functions ``(case, inputs) -> outputs``: the name is the mistake's, the docstring the
-    student's text; ``case`` holds the ``device`` as well, ``cpu`` or ``cuda``.  ``SIGNS`` is a tuple of (mistake,
-    outcome, regular expression, text).  ``ALIASES`` maps a name to the one that stands for it, ``GPU_ALIASES`` does so
-    on a GPU alone.
+    student's text; ``case`` holds the ``device`` as well, ``cpu`` or ``cuda``.  Where the kernel is stopped, a model
+    gives a regular expression for the message.  ``SIGNS`` is a tuple of (mistake, outcome, regular expression, text).
+    ``ALIASES`` maps a name to the one that stands for it, ``GPU_ALIASES`` does so on a GPU alone.
 
     Raises:
         CourseError: the file cannot be loaded, or a mistake has no text.
@@ -119,14 +124,16 @@ def nearest(mistakes: Mistakes, probes: Sequence[Probe], device: str = "cpu") ->
     """The one mistake whose model gives what the kernel gave, on every probe; None if there is none, or several.
 
     A model may say nothing of a probe, by giving no output for it.  On those of which it speaks, the right values have
-    to be much further away than it is: an output that is merely a little rough is nobody's mistake.
+    to be much further away than it is: an output that is merely a little rough is nobody's mistake.  A model's outputs
+    speak for nothing if the kernel never ran; its message may.
 
     A GPU takes some numbers below the smallest normal one as 0 (PTX's ``.ftz``), depending on how a kernel is written:
     there a model may explain an output with them or without.
     """
     probes = sorted((probe for probe in probes if _size(probe)[0] <= _LARGEST), key=_size)
-    if not mistakes.models or not any(probe.ran for probe in probes):
+    if not mistakes.models:
         return None
+    ever_ran = any(probe.ran for probe in probes)
     fits = {name: _Fit() for name in mistakes.models}
     for probe in probes:
         doubled = {name: x.double() if x.is_floating_point() else x for name, x in probe.inputs.items()}
@@ -135,10 +142,10 @@ def nearest(mistakes: Mistakes, probes: Sequence[Probe], device: str = "cpu") ->
             if fit.own > _GIVEN_UP:
                 continue
             case = {**probe.check.case, "device": device}
-            own = _own(probe, mistakes.models[name], case, doubled)
+            own = _own(probe, mistakes.models[name], case, doubled, ever_ran)
             if own is not None and own > _NEAR and device == "cuda":
                 with _tiny_numbers_are_zero():
-                    flushed = _own(probe, mistakes.models[name], case, doubled)
+                    flushed = _own(probe, mistakes.models[name], case, doubled, ever_ran)
                 own = own if flushed is None else min(own, flushed)
             if own is not None:
                 fit.add(own, from_right)
@@ -152,7 +159,7 @@ def nearest(mistakes: Mistakes, probes: Sequence[Probe], device: str = "cpu") ->
     runner_up = min([fits[best].from_right, *others])
     if runner_up < max(_TIMES_FURTHER * own, own + _FURTHER):
         return None
-    return Diagnosis(mistake, mistakes.texts.get(mistake, mistakes.texts[best]), own, runner_up)
+    return Diagnosis(mistake, mistakes.texts[best], own, runner_up)
 
 
 @dataclass(slots=True)
@@ -183,8 +190,8 @@ def by_sign(mistakes: Mistakes, checks: Sequence[CheckResult]) -> Diagnosis | No
 def distance(got: Tensors, model: Tensors) -> float:
     """How far an output is from a model's, over all names that the model gives.
 
-    The share of elements of another kind (NaN, +inf, -inf, finite), plus the root of the mean square of the difference
-    over elements that are finite in both, relative to that of the model.  Infinite if shapes differ.
+    The share of elements of another kind (never written, NaN, +inf, -inf, finite), plus the root of the mean square of
+    the difference over elements that are finite in both, relative to that of the model.  Infinite if shapes differ.
     """
     total = 0.0
     for name, right in model.items():
@@ -193,8 +200,8 @@ def distance(got: Tensors, model: Tensors) -> float:
         x, y = got[name].double(), right.double()
         if x.numel() == 0:
             continue
-        same = (torch.isnan(x) & torch.isnan(y)) | (torch.isinf(x) & (x == y))
-        both = torch.isfinite(x) & torch.isfinite(y)
+        same = (torch.isnan(x) & torch.isnan(y)) | (~_is_number(x) & (x == y))
+        both = _is_number(x) & _is_number(y)
         total += float((~(same | both)).double().mean())
         if bool(both.any()):
             size = y[both].square().mean().sqrt().clamp_min(1e-30)
@@ -202,9 +209,17 @@ def distance(got: Tensors, model: Tensors) -> float:
     return total
 
 
-def _own(probe: Probe, model: Model, case: Mapping[str, Any], inputs: Tensors) -> float | None:
-    """How far the output is from a model's; None if the model says nothing."""
+def _is_number(x: torch.Tensor) -> torch.Tensor:
+    return torch.isfinite(x) & (x != UNWRITTEN)
+
+
+def _own(probe: Probe, model: Model, case: Mapping[str, Any], inputs: Tensors, ever_ran: bool) -> float | None:
+    """How far the output, or the message of a kernel that was stopped, is from a model's; None if it says nothing."""
     outputs = _run(model, case, inputs)
+    if isinstance(outputs, str):
+        return 0.0 if not probe.ran and re.search(outputs, probe.message) else float("inf")
+    if not ever_ran:
+        return float("inf")
     return distance(probe.observed, outputs) if outputs else None
 
 
@@ -218,7 +233,7 @@ def _tiny_numbers_are_zero() -> Iterator[None]:
         torch.set_flush_denormal(False)
 
 
-def _run(model: Model, case: Mapping[str, Any], inputs: Tensors) -> Tensors:
+def _run(model: Model, case: Mapping[str, Any], inputs: Tensors) -> Tensors | str:
     """A model's outputs; a model that does not fit a case explains nothing there."""
     try:
         return model(case, inputs)

@@ -11,9 +11,9 @@ import torch
 
 from autograder.catalogue import Check, Exercise
 from autograder.judge.compare import Comparison, compare
-from autograder.judge.diagnosis import Probe
+from autograder.judge.diagnosis import UNWRITTEN, Probe
 from autograder.judge.oracles import Oracle, Tensors
-from autograder.judge.tensors import from_raw, to_raw
+from autograder.judge.tensors import from_raw, to_raw, unwritten
 from autograder.protocol import RAN, CheckJob, CheckReply
 
 # What the worker calls a violation is, for the student, a failed check: the kernel ran and did what it must not.
@@ -82,12 +82,13 @@ class Case:
         """
         right = self._right[0]
         if reply.outcome == RAN:
-            observed = self._observed({name: from_raw(raw) for name, raw in reply.outputs.items()})
+            outputs = {name: from_raw(raw) for name, raw in reply.outputs.items()}
+            observed = {name: _marked(x, outputs.get(name)) for name, x in self._observed(outputs).items()}
             return Probe(self._check, self._inputs, observed, right, ran=True)
         if reply.outcome not in ("violation", "compile-error"):
             return None
         nothing = {name: torch.full_like(x.double(), float("inf")) for name, x in right.items()}
-        return Probe(self._check, self._inputs, nothing, right, ran=False)
+        return Probe(self._check, self._inputs, nothing, right, ran=False, message=reply.message)
 
     def _observed(self, outputs: dict[str, torch.Tensor]) -> Tensors:
         try:
@@ -135,6 +136,13 @@ def _element(number: int, shape: tuple[int, ...]) -> str:
     if len(shape) != 2 or shape[1] == 0:
         return f"element {number}"
     return f"row {number // shape[1]}, column {number % shape[1]}"
+
+
+def _marked(observed: torch.Tensor, raw: torch.Tensor | None) -> torch.Tensor:
+    """What is observed, with a mark of its own where the output was never written: there it would look like NaN."""
+    if raw is None or raw.shape != observed.shape or not (left := unwritten(raw)).any():
+        return observed
+    return torch.where(left, UNWRITTEN, observed.double())
 
 
 def _limit_text(name: str, value: float, bound: float) -> str:

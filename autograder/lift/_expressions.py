@@ -170,6 +170,8 @@ class Expressions:
         meaningless = name not in self.scope.names and name not in self.functions and name not in {"tl", "triton"}
         if not meaningless or _reasons.python_name(name):
             return Refusal(line, self._unknown(name))
+        if (infinite := _reasons.infinity(name, name)) is not None:
+            return UnknownName(line, infinite)
         near = difflib.get_close_matches(name, sorted(self.local | set(self.functions)), n=1)
         guess = f" Did you mean {shown(near[0])}?" if near else ""
         return UnknownName(line, f"{shown(name)} has no value here.{guess}")
@@ -205,9 +207,17 @@ class Expressions:
             case ast.Attribute(attr="element_ty", value=ast.Attribute(attr="type", value=inner)):
                 self.expression(inner)
             case _:
+                self._infinity_of_a_module(node)
                 self.expression(node.value)
                 if node.attr not in _allow.ATTRIBUTES:
                     raise Refusal(node.lineno, _reasons.attribute(node.attr))
+
+    def _infinity_of_a_module(self, node: ast.Attribute) -> None:
+        """Refuse ``math.inf`` and its like, with what to write instead."""
+        if isinstance(node.value, ast.Name) and node.value.id not in self.local:
+            infinite = _reasons.infinity(node.attr, f"{node.value.id}.{node.attr}")
+            if infinite is not None:
+                raise Refusal(node.lineno, infinite)
 
     # Calls -----------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import difflib
 
 from autograder.lift import _allow
 
@@ -96,6 +97,8 @@ _MEMORY = {
 def library_name(path: tuple[str, ...], *, called: bool) -> str:
     """Why a dotted name of ``tl`` or ``triton`` is refused."""
     name = ".".join(path[1:])
+    if (infinite := infinity(path[-1], ".".join(path))) is not None:
+        return infinite
     if path[0] == "tl":
         for beginning, sentence in _MEMORY.items():
             if name.startswith(beginning):
@@ -106,7 +109,17 @@ def library_name(path: tuple[str, ...], *, called: bool) -> str:
             return f"`tl.{name}` must stand on a line of its own, where it is left out."
         if not called and name in _allow.TL_CALLS:
             return f"`tl.{name}` must be called, as in `tl.{name}(...)`."
-    return f"{shown('.'.join(path))} is not among the functions that may be used in this exercise."
+    known = {"tl": _allow.TL_CALLS, "triton": _allow.TRITON_CALLS}[path[0]] if len(path) == 2 else frozenset()
+    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.75) if len(name) < 60 else []
+    guess = f" Did you mean `{path[0]}.{near[0]}`?" if near else ""
+    return f"{shown('.'.join(path))} is not among the functions that may be used in this exercise.{guess}"
+
+
+def infinity(name: str, spelt: str) -> str | None:
+    """How infinity is written, if ``name``, which stands in the kernel as ``spelt``, means it; else None."""
+    if name.lower() not in {"inf", "infinity"}:
+        return None
+    return f'{shown(spelt)} is not known in a kernel; write `float("inf")`, or `float("-inf")` for minus infinity.'
 
 
 def attribute(name: str) -> str:

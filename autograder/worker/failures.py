@@ -54,7 +54,7 @@ def explain(error: BaseException, student_file: Path, module: str) -> Failure:
 
 def _names_no_line(error: BaseException) -> bool:
     """Whether the compiler's passes failed, which know the whole kernel and no line of it."""
-    return str(error).startswith("PassManager::run")
+    return str(error).startswith(("PassManager::run", "error encountered during parsing"))
 
 
 def _describe(error: BaseException) -> str:

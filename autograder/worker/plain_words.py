@@ -59,7 +59,51 @@ _COMPLAINTS: tuple[tuple[str, str], ...] = (
         "`and`, `or`, `not` and `if` take a single truth value, and this is a tile of them. "
         "Between tiles write &, | and ~, with parentheses around comparisons.",
     ),
-    (r"cannot convert None of type", "Nothing comes back from the function. Is the `return` missing?"),
+    (
+        r"Boolean value of Tensor with more than one value is ambiguous",
+        "`and`, `or`, `not` and `if` take a single truth value, and this is a tile of them. "
+        "Between tiles write &, | and ~, with parentheses around comparisons.",
+    ),
+    (
+        r"input and other must have equal reduction dimensions",
+        "tl.dot cannot multiply these two tiles: the first has not as many columns as the second has rows. "
+        "Is one of them to be transposed?",
+    ),
+    (
+        r"input and other must have equal ranks",
+        "tl.dot takes two tiles of two axes each, and here one has more axes or fewer. "
+        "Does a reduction before it keep its axis, or is there a `None` too many?",
+    ),
+    (
+        r"Expected pointer argument to have shape \[(.*)\] but got \[(.*)\]",
+        "A tile of shape ({0}) meets pointers of shape ({1}). "
+        "Does a reduction keep its axis (`keep_dims`), or does a `[:, None]` add one?",
+    ),
+    (
+        r"'(?:constexpr|int|float|bool)' object has no attribute|exceeds dtype primitive_bitwidth",
+        "A plain number stands where a tile is wanted.",
+    ),
+    (
+        r"too many indices for tensor of rank (\d+)",
+        "More indices than axes: this value has {0}. Was it reduced over all?",
+    ),
+    (
+        r"(?:invalid axis|^axis) (-?\d+)",
+        "There is no axis {0} here. Axes are counted from 0: a tile of rows and columns has 0 and 1.",
+    ),
+    (
+        r"[Ff]or loop bounds and step must all be ints",
+        "The bounds and the step of a loop must be whole numbers. Divide them with `//` or `tl.cdiv`.",
+    ),
+    (r"mask has unsupported dtype", "A mask holds true or false for each element. Is the comparison missing?"),
+    (
+        r"Expected dtype \[(.*)\] but got (\w+)",
+        "This function takes {0}, and is given {1} here. Convert it with .to(...).",
+    ),
+    (
+        r"cannot convert None of type|'NoneType' object (?:is not|has no)|'NoneType' and|and 'NoneType'",
+        "Nothing comes back from the function. Is the `return` missing?",
+    ),
     (r"not enough values to unpack \(expected (\d+), got (\d+)\)", "{1} values come back where {0} are expected."),
     (r"too many values to unpack \(expected (\d+).*", "More values come back than the {0} that are expected."),
     (
@@ -75,10 +119,12 @@ _COMPLAINTS: tuple[tuple[str, str], ...] = (
         "A tile of {0} elements is too large: {1} are the most.",
     ),
     (
-        r"^PassManager::run failed$",
+        r"^PassManager::run failed$|^error encountered during parsing$",
         "The compiler gave up and named no line. Does a kernel return a value? Is a tile or unrolled loop too large?",
     ),
 )
+_QUOTED = re.compile(r"'(?:constexpr\[)?(\w+)\]?'")
+_TYPE = re.compile(r"<\[(.*?)\], (\w+)>")
 _PATTERNS = tuple((re.compile(pattern), text) for pattern, text in _COMPLAINTS)
 
 
@@ -86,5 +132,10 @@ def in_plain_words(complaint: str) -> str | None:
     """The plain sentence for a complaint of Triton's, or None if it is not a known one."""
     for pattern, text in _PATTERNS:
         if match := pattern.search(complaint):
-            return text.format(*[group for group in match.groups() if group is not None])
+            return text.format(*[_readable(group) for group in match.groups() if group is not None])
     return None
+
+
+def _readable(part: str) -> str:
+    """What is quoted of Triton, without its way to write types and shapes: ``<['16'], fp32>`` becomes ``(16) fp32``."""
+    return _QUOTED.sub(r"\1", _TYPE.sub(r"(\1) \2", part))

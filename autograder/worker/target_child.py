@@ -8,6 +8,7 @@ only there.  The other targets see the largest alone, and only where they may ma
 from __future__ import annotations
 
 import gc
+import re
 import socket
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +23,8 @@ from autograder.worker.process import apply_limits, renew_cpu_limit, silence
 from autograder.worker.sandbox import Confinement
 
 _MAX_REQUEST = 64 * 1024**2
+# Of a complaint: it is about sizes, and so about those that a variant is compiled with.
+_SIZES_MATTER = re.compile(r"\d|cannot multiply")
 
 
 @dataclass(slots=True)
@@ -59,7 +62,10 @@ def serve_targets(connection: socket.socket, confinement: Confinement) -> None:
                 reply = CheckReply(check.id, RAN, measurements=_measurements(lowered))
             except Exception as error:  # noqa: BLE001 - whatever the compiler raises
                 failure = explain(error, student_file(job, folder), job.module)
-                message = f"{failure.message}\n{failure.original}" if failure.original else failure.message
+                message = failure.message
+                if progress is not None and progress.last is not None and _SIZES_MATTER.search(message):
+                    message += _tile_sizes(progress.last)
+                message = f"{message}\n{failure.original}" if failure.original else message
                 reply = CheckReply(check.id, failure.outcome, message, failure.line)
             connection.sendall(encode_reply(reply))
 
@@ -100,6 +106,12 @@ def _lower_all(progress: _Progress, target: str, file_name: str) -> Lowering:
     (smallest.again(target) if smallest is largest else smallest).to("llir")
     progress.last, progress.largest = largest.variant, largest
     return largest
+
+
+def _tile_sizes(variant: Variant) -> str:
+    """A sentence on what a variant is compiled with; the failed check may have been run with other sizes."""
+    sizes = [f"{name} = {value}" for name, value in variant.constants.items() if name.startswith("BLOCK_")]
+    return f" Compiled with {', '.join(sizes)}." if sizes else ""
 
 
 def _measurements(lowered: Lowered) -> dict[str, float]:

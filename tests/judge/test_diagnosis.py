@@ -10,7 +10,7 @@ import torch
 
 from autograder.catalogue import Check
 from autograder.errors import CourseError
-from autograder.judge.diagnosis import Mistakes, Probe, by_sign, distance, load_mistakes, nearest
+from autograder.judge.diagnosis import UNWRITTEN, Mistakes, Probe, by_sign, distance, load_mistakes, nearest
 from autograder.judge.oracles import Tensors
 from autograder.result import CheckResult
 
@@ -210,3 +210,75 @@ def test_a_gpu_may_round_tiny_numbers_to_zero_and_a_model_knows_the_device(tmp_p
         assert (named and named.mistake) == found
     assert (torch.tensor(3e-9) * 1e-30).item() != 0.0  # the thread is as it was
     assert mistakes.gpu_aliases == {"reads_before": "reads_behind"}
+
+
+STOPPED = '''
+import torch
+UNWRITTEN = torch.finfo(torch.float64).min
+
+def stops_if_large(case, inputs):
+    """It stores behind the end."""
+    return r"stores outside y\\b" if inputs["x"].max() > 10 else {"y": 2 * inputs["x"]}
+
+def always_stops(case, inputs):
+    """It loads behind the end."""
+    return r"loads outside x\\b"
+
+def tripled(case, inputs):
+    """The values come back three times as large."""
+    return {"y": 3 * inputs["x"]}
+
+def last_left_out(case, inputs):
+    """The last value is never written."""
+    y = 2 * inputs["x"]
+    y[-1] = UNWRITTEN
+    return {"y": y}
+
+def tripled_at_the_end(case, inputs):
+    """Only the last value is three times as large."""
+    return {"y": torch.cat([2 * inputs["x"][:-1], 3 * inputs["x"][-1:]])}
+
+MISTAKES = (stops_if_large, always_stops, tripled, last_left_out, tripled_at_the_end)
+ALIASES = {"tripled_at_the_end": "tripled"}
+'''
+
+
+@pytest.fixture
+def stopping(tmp_path: Path) -> Mistakes:
+    (tmp_path / "mistakes.py").write_text(STOPPED)
+    load_mistakes.cache_clear()
+    return load_mistakes(tmp_path / "mistakes.py")
+
+
+def stopped(x: torch.Tensor, message: str) -> Probe:
+    return replace(probe(torch.full(x.shape, torch.inf), x), ran=False, message=message)
+
+
+def name_of(mistakes: Mistakes, *probes: Probe) -> str | None:
+    found = nearest(mistakes, probes)
+    return found and found.mistake
+
+
+def test_a_model_may_say_with_which_message_its_kernel_is_stopped_and_in_which_cases(stopping: Mistakes) -> None:
+    behind = "The kernel stores outside y, which has shape (3,): element 3."
+    assert name_of(stopping, probe(2 * SMALL, SMALL), stopped(LARGE, behind)) == "stops_if_large"
+    assert name_of(stopping, probe(2 * SMALL, SMALL), stopped(LARGE, "The kernel loads outside x.")) is None
+    assert name_of(stopping, stopped(SMALL, behind), stopped(LARGE, behind)) is None  # it should have run
+    assert name_of(stopping, probe(2 * SMALL, SMALL), probe(2 * LARGE, LARGE)) is None
+    outside = "The kernel loads outside x."
+    assert name_of(stopping, stopped(SMALL, outside), stopped(LARGE, outside)) == "always_stops"
+
+
+def test_what_was_never_written_is_not_taken_for_nan(stopping: Mistakes) -> None:
+    y = 2 * SMALL.double()
+    assert name_of(stopping, probe(torch.cat([y[:2], torch.tensor([torch.nan])]), SMALL)) is None
+    assert (
+        name_of(stopping, probe(torch.cat([y[:2], torch.tensor([UNWRITTEN], dtype=torch.float64)]), SMALL))
+        == "last_left_out"
+    )
+
+
+def test_a_model_that_stands_for_another_has_words_of_its_own(stopping: Mistakes) -> None:
+    found = nearest(stopping, [probe(torch.tensor([2.0, 4.0, 9.0]), SMALL)])
+    assert found is not None
+    assert (found.mistake, found.message) == ("tripled", "Only the last value is three times as large.")

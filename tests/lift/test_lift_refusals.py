@@ -60,6 +60,14 @@ REFUSED = {
     "x = ...": "`...`",
     "x = 1j": "complex",
     "x = b'abc'": "bytes",
+    # Infinity under other names
+    "x = -math.inf": 'float("-inf")',
+    "x = np.inf": 'float("-inf")',
+    "x = -tl.inf": 'float("-inf")',
+    "x = tl.math.inf": 'float("-inf")',
+    "x = tl.maxx(n, 1)": "Did you mean `tl.max`?",
+    "x = tl.arrange(0, 4)": "Did you mean `tl.arange`?",
+    "x = triton.cdivs(n, 4)": "Did you mean `triton.cdiv`?",
     # Strings
     "x = 'abc'": "text in quotes",
     "x = tl.dot(n, n, None, 'ieee')": "text in quotes",
@@ -182,7 +190,7 @@ def test_what_is_not_on_the_list_is_refused_with_its_line_and_reason(statement: 
     first = kernel("", above=ABOVE).count("\n") + 1
     assert found.line is not None
     assert first <= found.line <= first + statement.count("\n")
-    assert found.message.endswith(".")
+    assert found.message.endswith((".", "?"))
     assert len(found.message) < 250
 
 
@@ -358,3 +366,13 @@ def test_a_slip_in_a_name_gets_a_suggestion() -> None:
     found = problem(kernel("offsets = n\nreturn offsetz", above=ABOVE))
     assert found.outcome == "compile-error"
     assert found.message == "`offsetz` has no value here. Did you mean `offsets`?"
+
+
+@pytest.mark.parametrize("name", ["inf", "INF", "Infinity"])
+def test_infinity_is_not_a_name_and_how_to_write_it_is_said(name: str) -> None:
+    found = problem(kernel(f"return -{name}"))
+    assert found.outcome == "compile-error"
+    assert found.message == (
+        f'`{name}` is not known in a kernel; write `float("inf")`, or `float("-inf")` for minus infinity.'
+    )
+    assert lifted(kernel(f"{name} = n\nreturn {name}")) is not None

@@ -82,6 +82,14 @@ def test_what_only_the_interpreter_takes_loses_the_target_weight(run: Run, name:
     assert result.gpu_targets[0].original
 
 
+def test_where_sizes_matter_those_that_were_compiled_are_told(run: Run) -> None:
+    body = GOOD.replace("tl.dot(p, v,", "tl.dot(p, tl.trans(v),")
+    message = target_check(run("online_softmax_update", UPDATE.format(body=body))).message
+    assert "Is one of them to be transposed? Compiled with BLOCK_M = 32, BLOCK_N = 16, BLOCK_D = 32." in message
+    nothing = UPDATE.format(body=GOOD).replace("    return m_i, l_i, acc\n", "")
+    assert "Compiled with" not in target_check(run("online_softmax_update", nothing)).message
+
+
 def test_tiles_joined_by_and_are_refused_on_every_device(run: Run) -> None:
     text = (ROOT / "tests" / "mistakes" / "score_mask" / "python_and.py").read_text(encoding="utf-8")
     result = run("score_mask", text)

@@ -9,6 +9,12 @@ import torch
 
 NAN, INF = float("nan"), float("inf")
 LOG2E = 1 / math.log(2)
+UNWRITTEN = torch.finfo(torch.float64).min  # what the grader shows for elements that were never written
+
+# What stops a kernel, as patterns of the message.
+_QUERY_OUTSIDE = r"loads outside q\b"
+_KEYS_OUTSIDE = r"loads outside [kv]\b"
+_OUTSIDE = r"(?:stores outside|wrote past the end of)"
 
 
 def _f32(x):
@@ -41,7 +47,7 @@ def _kernel(case, inputs, *, tile_step=None, first_m=-INF, first_l=0.0, other=0.
         return steps.get(name, _STEPS[name])(t)
 
     nq, nk, block_m, block_n = case["seqlen_q"], case["seqlen_k"], case["block_m"], case["block_n"]
-    o, lse = torch.full((nq, case["head"]), NAN).double(), torch.full((nq, 1), NAN).double()
+    o, lse = (torch.full((nq, width), UNWRITTEN, dtype=torch.float64) for width in (case["head"], 1))
     for program in range(math.ceil(nq / block_m)):
         t = SimpleNamespace(**case, program=program, offset=nk - nq, first_row=program * (tile_step or block_m))
         t.i, t.lane = t.first_row + torch.arange(block_m), torch.arange(block_n)
@@ -63,7 +69,7 @@ def _kernel(case, inputs, *, tile_step=None, first_m=-INF, first_l=0.0, other=0.
         t.safe = torch.where(t.l == 0, 1.0, t.l)
         exists = t.i < nq
         o[step("to")[exists]] = step("o")[exists]
-        lse[t.i[exists]] = step("lse").double()[exists]
+        lse[step("lse_to")[exists]] = step("lse").double()[exists]
     return {"o": o, "lse": lse[:, 0]}
 
 
@@ -102,6 +108,7 @@ _STEPS = {
     "o": lambda t: t.acc / t.safe,
     "lse": _lse,
     "to": lambda t: t.i,
+    "lse_to": lambda t: t.i,
 }
 
 
@@ -133,9 +140,10 @@ def acc_rescaled_after(case, inputs):
 
 
 def alpha_inverted(case, inputs):
-    """The exponent of alpha is turned around: old sums grow where they should shrink, and the first chunk gives NaN.
+    """Everything is NaN from the first chunk on, as when alpha does not come out as 0 there.
 
-    Work out alpha by hand for an old maximum of 1 and a new one of 3. Should it be larger or smaller than 1?
+    Work out alpha by hand, for an old maximum of 1 and a new one of 3, and for the maximum of no keys at all. Should it
+    be larger or smaller than 1?
     """
     return _kernel(case, inputs, alpha=lambda t: _exp(t.anchor - t.m))
 
@@ -162,9 +170,9 @@ def chunk_max(case, inputs):
 
 
 def state_reset_in_the_loop(case, inputs):
-    """The running values start anew at every chunk: only the last one counts.
+    """Only the last chunk counts, as if the running values started anew at every chunk.
 
-    Look at where m_i, l_i and acc get their first values: is it before the loop or in it?
+    Look at where m_i, l_i and acc get their first values, and at where a chunk is taken in: before, in or after the loop?
     """
     return _kernel(
         case,
@@ -397,12 +405,12 @@ def lse_is_the_maximum(case, inputs):
     return _kernel(case, inputs, lse=lambda t: t.m)
 
 
-def lse_is_the_sum(case, inputs):
+def lse_is_the_sum(case, inputs, of_a_dead_row=0.0):
     """The running sum l_i is stored as lse; o is right.
 
     l_i adds up exp(s - m_i). Which number is the logarithm of the sum of exp(s)?
     """
-    return _kernel(case, inputs, lse=lambda t: t.l)
+    return _kernel(case, inputs, lse=lambda t: torch.where(t.l == 0, of_a_dead_row, t.l))
 
 
 def lse_not_stored(case, inputs):
@@ -410,7 +418,7 @@ def lse_not_stored(case, inputs):
 
     The kernel has two outputs. Look for the store of each.
     """
-    return _kernel(case, inputs, lse=lambda t: torch.full_like(t.l, NAN))
+    return _kernel(case, inputs, lse=lambda t: torch.full_like(t.l, UNWRITTEN))
 
 
 # The mask
@@ -512,7 +520,23 @@ def causal_fill_zero(case, inputs):
     return _kernel(case, inputs, mask=lambda t: torch.where(t.real, torch.where(t.seen, t.raw, 0.0), -INF))
 
 
+def hidden_scores_zero(case, inputs):
+    """Hidden keys and ghost keys get a score of 0 instead of none at all, and still take weight.
+
+    What does exp make of a score of 0, and what would a score have to be for its weight to vanish?
+    """
+    return _kernel(case, inputs, mask=lambda t: torch.where(t.real & t.seen, t.raw, 0.0))
+
+
 # The loop
+
+
+def only_the_first_chunk(case, inputs):
+    """Only the keys of the first chunk are ever seen.
+
+    Work out the second chunk by hand, for 64 keys and a BLOCK_N of 32: does the loop reach it, and what is in offs_n?
+    """
+    return _starts(case, inputs, lambda t: range(1))
 
 
 def diagonal_skipped(case, inputs, rounded=False):
@@ -596,12 +620,14 @@ def chunks_by_count(case, inputs):
     return _starts(case, inputs, lambda t: range(math.ceil(t.seqlen_k / t.block_n)))
 
 
-def chunk_start_multiplied_again(case, inputs):
-    """The first key of a chunk is multiplied by BLOCK_N once more: all chunks but the first lie too far behind.
+def chunks_by_one(case, inputs):
+    """The loop steps from key to key and takes BLOCK_N keys each time: most keys are counted over and over.
 
-    Work out offs_n by hand for the second chunk: does the loop count chunks or keys?
+    How many keys does one chunk hold? Look at the step of the loop.
     """
-    return _kernel(case, inputs, keys=lambda t: t.start * t.block_n + t.lane)
+    if case["seqlen_k"] > 500:
+        return {}  # it takes too long
+    return _starts(case, inputs, lambda t: range(t.seqlen_k))
 
 
 def chunk_stuck(case, inputs, mask_moves=False):
@@ -695,6 +721,14 @@ def scale_forgotten(case, inputs):
     return _kernel({**case, "scale": 1.0}, inputs)
 
 
+def scale_divided(case, inputs):
+    """The scores are divided by the scale, and should be multiplied by it.
+
+    The scale is 1 / sqrt(HEAD) as a rule. Should scores become larger by it, or smaller?
+    """
+    return _kernel({**case, "scale": 1 / case["scale"]}, inputs)
+
+
 def scale_twice(case, inputs):
     """The scores are multiplied by the scale twice.
 
@@ -727,6 +761,30 @@ def wrong_tile_height(case, inputs):
     return _kernel(case, inputs, tile_step=case["block_n"])
 
 
+def only_the_first_tile(case, inputs):
+    """Only the rows of the first query tile are ever written.
+
+    Work out offs_m and the masks of the stores by hand for the second program: which rows does it own?
+    """
+    return _first_tile(_kernel(case, inputs), case["block_m"], "o", "lse")
+
+
+def only_the_first_tile_of_o(case, inputs):
+    """Of o only the rows of the first query tile are ever written; lse is right.
+
+    Compare the two stores. Which rows does the second program own, and does the store of o go by them?
+    """
+    return _first_tile(_kernel(case, inputs), case["block_m"], "o")
+
+
+def only_the_first_tile_of_lse(case, inputs):
+    """Of lse only the rows of the first query tile are ever written; o is right.
+
+    Compare the two stores. Which rows does the second program own, and does the store of lse go by them?
+    """
+    return _first_tile(_kernel(case, inputs), case["block_m"], "lse")
+
+
 def program_is_a_row(case, inputs):
     """The program id is taken for the first row: neighbouring tiles overlap, and the last rows are never written.
 
@@ -735,25 +793,76 @@ def program_is_a_row(case, inputs):
     return _kernel(case, inputs, tile_step=1)
 
 
-def stored_in_the_first_tile(case, inputs):
-    """Every program stores its output in the rows of the first tile.
+def stored_in_the_first_tile(case, inputs, steps=("to",)):
+    """Every program stores o, lse or both in the rows of the first tile.
 
-    Look at the rows in the store of o, and compare them with those that q is loaded from.
+    Look at the rows in the stores of o and lse, and compare them with those that q is loaded from.
     """
-    return _kernel(case, inputs, to=lambda t: t.i - t.first_row)
+    if case["device"] == "cuda":
+        return {}  # which of them wins is not known
+    return _kernel(case, inputs, **dict.fromkeys(steps, lambda t: t.i - t.first_row))
 
 
-def stored_by_key_length(case, inputs):
-    """The stores are masked by the number of keys instead of queries: rows are left out or written behind the end.
+def stored_by_key_length(case, inputs, names=("o", "lse")):
+    """A store is masked by the number of keys instead of queries: rows are left out or written behind the end.
 
     The two lengths may differ. Look at the masks of the stores.
     """
     nq, nk = case["seqlen_q"], case["seqlen_k"]
     if nk > nq and nq % case["block_m"]:
-        return {}  # a store behind o is refused
-    outputs = _kernel(case, inputs)
-    for x in outputs.values():
-        x[nk:] = NAN
+        return rf"{_OUTSIDE} (?:{'|'.join(names)})\b"
+    return _first_tile(_kernel(case, inputs), nk, *names)
+
+
+def store_without_mask(case, inputs, name="o"):
+    """The last query tile stores rows behind the end of o.
+
+    Look at the mask of the store: which rows of the tile does the sequence have?
+    """
+    return rf"{_OUTSIDE} {name}\b" if case["seqlen_q"] % case["block_m"] else _kernel(case, inputs)
+
+
+def lse_store_without_mask(case, inputs):
+    """The last query tile stores numbers behind the end of lse.
+
+    Look at the mask of the store of lse: which rows of the tile does the sequence have?
+    """
+    return store_without_mask(case, inputs, "lse")
+
+
+def lse_by_head(case, inputs):
+    """lse is stored with steps of the head size from row to row; it has one number a row.
+
+    Look at the offsets in the store of lse.
+    """
+    first = -(-case["seqlen_q"] // case["head"]) * case["head"]  # the first of them that lies behind the end
+    return rf"stores outside lse\b.*: element {first}\b|wrote past the end of lse\b"
+
+
+def query_load_without_mask(case, inputs):
+    """The last query tile loads rows of q that do not exist.
+
+    Look at the load of q: which of its rows are behind the end of the sequence?
+    """
+    if case["device"] == "cuda":
+        return {}  # such rows are stored nowhere
+    return _QUERY_OUTSIDE if case["seqlen_q"] % case["block_m"] else _kernel(case, inputs)
+
+
+def key_loads_without_mask(case, inputs):
+    """The last chunk loads ghost keys from behind the end of k or v.
+
+    Look at the loads of k and v: which of the BLOCK_N rows are there in the last chunk?
+    """
+    if case["device"] == "cuda":
+        return {}  # what lies there is as undefined as a masked lane
+    return _KEYS_OUTSIDE if case["seqlen_k"] % case["block_n"] else _kernel(case, inputs)
+
+
+def _first_tile(outputs, rows, *names):
+    """The outputs, of which those of ``names`` are written in the first ``rows`` rows only."""
+    for name in names:
+        outputs[name][rows:] = UNWRITTEN
     return outputs
 
 
@@ -801,6 +910,12 @@ _VARIANTS = (
     (diagonal_skipped, _variant(diagonal_skipped, "rounded", True)),
     (causal_bound_by_key_tile, _variant(causal_bound_by_key_tile, "from_row", True)),
     (chunk_stuck, _variant(chunk_stuck, "mask_moves", True)),
+    *((lse_is_the_sum, _variant(lse_is_the_sum, f"dead_{x}".replace("-", "minus_"), x)) for x in (1.0, -INF)),
+    (only_the_first_tile, only_the_first_tile_of_o),
+    (only_the_first_tile, only_the_first_tile_of_lse),
+    (stored_in_the_first_tile, _variant(stored_in_the_first_tile, "both", ("to", "lse_to"))),
+    (stored_in_the_first_tile, _variant(stored_in_the_first_tile, "lse", ("lse_to",))),
+    *((stored_by_key_length, _variant(stored_by_key_length, name, (name,))) for name in ("o", "lse")),
 )
 
 MISTAKES = (
@@ -849,6 +964,8 @@ MISTAKES = (
     causal_by_chunk_column,
     causal_by_blocks,
     causal_fill_zero,
+    hidden_scores_zero,
+    only_the_first_chunk,
     diagonal_skipped,
     causal_bound_without_offset,
     causal_bound_by_key_tile,
@@ -858,7 +975,7 @@ MISTAKES = (
     loop_over_query_length,
     chunk_step_is_query_tile,
     chunks_by_count,
-    chunk_start_multiplied_again,
+    chunks_by_one,
     chunk_stuck,
     pointers_moved_by_rows,
     value_pointer_stuck,
@@ -868,89 +985,61 @@ MISTAKES = (
     value_from_key_pointer,
     value_without_other,
     scale_forgotten,
+    scale_divided,
     scale_twice,
     scale_one_over_d,
     own_scale,
+    only_the_first_tile,
     wrong_tile_height,
     program_is_a_row,
     stored_in_the_first_tile,
     stored_by_key_length,
+    store_without_mask,
+    lse_store_without_mask,
+    lse_by_head,
+    query_load_without_mask,
+    key_loads_without_mask,
     *(variant for _, variant in _VARIANTS),
 )
 
-# A ghost key of 0 scores 0 anyway.
 ALIASES = {
-    "ghost_columns_zero": "ghost_columns_unmasked",
+    "ghost_columns_zero": "ghost_columns_unmasked",  # a ghost key of 0 scores 0 anyway
+    "chunk_start_multiplied_again": "only_the_first_chunk",  # the others lie behind the end of the keys
     **{variant.__name__: model.__name__ for model, variant in _VARIANTS},
 }
 
-# What lies behind the end of v is as undefined as a masked lane.
-GPU_ALIASES = {"key_loads_without_mask": "value_without_other"}
+# What lies behind the end of v is as undefined as a masked lane; and which program's rows win is a GPU's secret.
+GPU_ALIASES = {"key_loads_without_mask": "value_without_other", "stored_in_the_first_tile": "only_the_first_tile"}
 
-_OUTSIDE = "(?:stores outside|wrote past the end of)"
-
-# Where programs store to one place, it is a GPU's secret which of them wins: what is left empty tells more.
+# For what outputs cannot tell. A message is a sign of no more than what it says: the words must hold for every kernel
+# that it may be said of. Where programs store to one place, what is left empty is all that a GPU tells.
 SIGNS = (
     (
-        "stored_in_the_first_tile",
+        "only_the_first_tile",
         "fail",
         r"^Rows 32-69 of o were never written",
-        inspect.getdoc(stored_in_the_first_tile),
-    ),
-    (
-        "query_load_without_mask",
-        "fail",
-        r"loads outside q\b",
-        "The last query tile loads rows of q that do not exist.\n\n"
-        "Look at the load of q: which of its rows are behind the end of the sequence?",
-    ),
-    (
-        "key_loads_without_mask",
-        "fail",
-        r"loads outside [kv]\b",
-        "The last chunk loads ghost keys from behind the end of k or v.\n\n"
-        "Look at the loads of k and v: which of the BLOCK_N rows are there in the last chunk?",
-    ),
-    (
-        "stored_by_key_length",
-        "fail",
-        rf"{_OUTSIDE} o, which has shape \(5, 64\)",  # the first check with more keys than queries
-        "The stores are masked by the number of keys instead of queries.\n\n"
-        "The two lengths may differ. Look at the masks of the stores.",
-    ),
-    (
-        "store_without_mask",
-        "fail",
-        rf"{_OUTSIDE} o, which has shape \((?!5, 64)",
-        "The last query tile stores rows behind the end of o.\n\n"
-        "Look at the mask of the store: which rows of the tile does the sequence have?",
-    ),
-    (
-        "lse_by_head",
-        "fail",
-        rf"{_OUTSIDE} lse, which has shape \(32,\)",  # a tile without ghost rows
-        "lse is stored with steps of the head size from row to row; it has one number a row.\n\n"
-        "Look at the offsets in the store of lse.",
-    ),
-    (
-        "lse_store_without_mask",
-        "fail",
-        rf"{_OUTSIDE} lse, which has shape \((?!32,)",
-        "The last query tile stores numbers behind the end of lse.\n\n"
-        "Look at the mask of the store of lse: which rows of the tile does the sequence have?",
+        "Of several query tiles, only the rows of the first are written here.\n\n"
+        "Look at the rows of the store and at its mask, and work out offs_m by hand for the second program.",
     ),
     (
         "all_keys_in_one_tile",
         "fail",
-        r"one load takes \d+ elements of [kv] at once",
+        r"one load takes (?:131072|262144) elements of [kv] at once",  # 4096 keys of 32 or 64
         "All keys are held in one tile, however many there are.\n\n"
         "The point of Part B is that no tile grows with the sequence. How many keys is a chunk to hold?",
+    ),
+    (
+        "chunk_too_wide",
+        "fail",
+        r"one load takes \d+ elements of [kv] at once",
+        "A load takes more than BLOCK_N keys at once.\n\n"
+        "How many keys is a chunk to hold? Look at the tl.arange that the rows of k and v come from.",
     ),
     (
         "all_keys_in_one_tile",
         "compile-error",
         r"bytes of shared memory a block, and this GPU has",
-        "A tile is too large for this GPU: it seems to grow with the number of keys.\n\n"
+        "A tile is too large for this GPU. Does it grow with the number of keys?\n\n"
         "The point of Part B is that no tile grows with the sequence. How many keys is a chunk to hold?",
     ),
     (
@@ -971,7 +1060,7 @@ SIGNS = (
         "arange_of_the_length",
         "compile-error",
         r"tl\.arange takes compile-time constants only",
-        "A tl.arange ends at a length that is not known when the kernel is compiled.\n\n"
+        "A tl.arange has a bound that is known only when the kernel runs, such as a length or the start of a chunk.\n\n"
         "Tiles have fixed sizes. What can keep the keys that do not exist out of the result?",
     ),
     (

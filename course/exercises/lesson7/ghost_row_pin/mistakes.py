@@ -49,9 +49,9 @@ def tile_local_rows(case, inputs):
 
 
 def live_rows_pinned(case, inputs):
-    """The pin works the wrong way round: live rows get it, and ghost rows keep their -inf.
+    """Live rows come out as 0, and ghost rows without a finite number, as if the pin worked the wrong way round.
 
-    tl.where takes its second argument where the condition is true. Which rows should keep their maximum?
+    Which rows should keep their maximum? tl.where takes its second argument where the condition is true.
     """
     return _seen(case, inputs, torch.where(_row(inputs) < case["nseq"], 0.0, inputs["s"].amax(1)))
 
@@ -127,6 +127,14 @@ def largest_size(case, inputs):
     return _pinned(case, inputs, inputs["s"].abs().amax(1))
 
 
+def row_sum(case, inputs):
+    """The scores of a row are added up, where the largest of them is wanted.
+
+    m is taken off every score, so that exp stays at 1 and below. Which number of a row does that?
+    """
+    return _pinned(case, inputs, inputs["s"].sum(1))
+
+
 def minimum_taken(case, inputs):
     """The row's smallest score is taken, not the largest.
 
@@ -156,6 +164,7 @@ MISTAKES = (
     column_maximum,
     maximum_of_the_tile,
     largest_size,
+    row_sum,
     minimum_taken,
     place_of_the_maximum,
 )

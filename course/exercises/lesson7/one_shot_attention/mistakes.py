@@ -8,6 +8,12 @@ from types import SimpleNamespace
 import torch
 
 NAN, INF = float("nan"), float("inf")
+UNWRITTEN = torch.finfo(torch.float64).min  # what the grader shows for elements that were never written
+
+# What stops a kernel, as patterns of the message.
+_QUERY_OUTSIDE = r"loads outside q\b"
+_KEYS_OUTSIDE = r"loads outside [kv]\b"
+_STORE_OUTSIDE = r"(?:stores outside|wrote past the end of) o\b"
 
 # Ways to write Part A that differ where a row underflows, and in ghost rows: whether ghost rows are masked and a row
 # sum of 0 is replaced, as in the scaffold; and whether p is divided by l before the product with v.
@@ -38,7 +44,7 @@ def _kernel(case, inputs, way=_SCAFFOLD, *, tile_step=None, first_key=0, values=
     """Part A, tile by tile. Each of ``steps`` replaces one step by a function of the tile t."""
     scaffold, divided_first = way
     nseq, head, block_m, block_n = case["nseq"], case["head"], case["block_m"], case["block_n"]
-    o = torch.full((nseq * head,), NAN, dtype=torch.float64)
+    o = torch.full((nseq * head,), UNWRITTEN, dtype=torch.float64)
     for program in range(math.ceil(nseq / block_m)):
         i = program * (tile_step or block_m) + torch.arange(block_m)
         j = first_key + torch.arange(block_n)
@@ -60,7 +66,7 @@ def _kernel(case, inputs, way=_SCAFFOLD, *, tile_step=None, first_key=0, values=
         t.o = steps.get("product", _divided_first if divided_first else _product)(t)
         to = steps.get("offsets", _offsets)(t)[i < nseq]
         if to.numel() and int(to.max()) >= o.numel():
-            return {}  # a store outside o is refused
+            return _STORE_OUTSIDE
         for offsets, row in zip(to, t.o[i < nseq], strict=True):
             o[offsets] = row
     return {"o": o.reshape(nseq, head)}
@@ -240,7 +246,7 @@ def average_instead_of_sum(case, inputs):
 def division_forgotten(case, inputs):
     """The output is not divided by the row sum: each row is too large by that factor.
 
-    Look for the place where l is used.
+    Look at what l holds, and at the place where it is used.
     """
     return _kernel(case, inputs, total=lambda t: torch.ones(len(t.p), 1).double())
 
@@ -259,6 +265,14 @@ def scale_forgotten(case, inputs):
     Look for the places where scale is used.
     """
     return _scaled(case, inputs, 1.0)
+
+
+def scale_divided(case, inputs):
+    """The scores are divided by the scale, and should be multiplied by it.
+
+    The scale is 1 / sqrt(HEAD) as a rule. Should scores become larger by it, or smaller?
+    """
+    return _scaled(case, inputs, 1 / case["scale"])
 
 
 def scale_twice(case, inputs):
@@ -301,6 +315,16 @@ def key_tile_not_transposed(case, inputs):
     if case["block_n"] != case["head"]:
         return {}  # the shapes do not fit
     return _kernel(case, inputs, scores=lambda t: t.q @ t.k * case["scale"])
+
+
+def keys_in_a_query_tile(case, inputs):
+    """Only the first BLOCK_M keys are ever seen, where a tile of keys has BLOCK_N of them.
+
+    Look at how many numbers offs_n has, and at what limits the keys.
+    """
+    if case["block_m"] > case["block_n"]:
+        return {}  # there it may come to nothing
+    return _kernel({**case, "block_n": case["block_m"]}, inputs)
 
 
 def keys_from_one(case, inputs):
@@ -363,10 +387,10 @@ _TF32_SCORES = {
 }
 
 
-def wrong_tile_height(case, inputs):
-    """Query tiles are BLOCK_N rows apart instead of BLOCK_M, and the rows between them are never written.
+def only_the_first_tile(case, inputs):
+    """Only the rows of the first query tile are ever written.
 
-    Look at the first row of a program: how many rows does each program before it own?
+    Work out offs_m and the mask of the store by hand for the second program: which rows does it own?
     """
     return _kernel(case, inputs, tile_step=case["block_n"])
 
@@ -384,6 +408,8 @@ def stored_in_the_first_tile(case, inputs):
 
     Look at the rows in the store, and compare them with those that q is loaded from.
     """
+    if case["device"] == "cuda":
+        return {}  # which of them wins is not known
     return _kernel(case, inputs, offsets=lambda t: _offsets(t) - t.row[0, 0] * case["head"])
 
 
@@ -393,6 +419,42 @@ def stored_by_length(case, inputs):
     How many elements does one row of o have? Look at the offsets of the store.
     """
     return _kernel(case, inputs, offsets=lambda t: t.row * case["nseq"] + t.d)
+
+
+def stored_by_tile_width(case, inputs):
+    """Rows of the output are stored BLOCK_N elements apart: that is not how far apart they lie.
+
+    How many elements does one row of o have? Look at the offsets of the store.
+    """
+    return _kernel(case, inputs, offsets=lambda t: t.row * case["block_n"] + t.d)
+
+
+def store_without_mask(case, inputs):
+    """The last tile stores rows behind the end of o.
+
+    Look at the mask of the store: which rows of the tile does the sequence have?
+    """
+    return _STORE_OUTSIDE if case["nseq"] % case["block_m"] else _kernel(case, inputs)
+
+
+def query_load_without_mask(case, inputs):
+    """The last query tile loads rows of q that do not exist.
+
+    Look at the load of q: which of its rows are behind the end of the sequence?
+    """
+    if case["device"] == "cuda":
+        return {}  # such rows are stored nowhere
+    return _QUERY_OUTSIDE if case["nseq"] % case["block_m"] else _kernel(case, inputs)
+
+
+def key_loads_without_mask(case, inputs):
+    """Ghost keys are loaded from behind the end of k or v.
+
+    Look at the loads of k and v: which of the BLOCK_N rows does the sequence have?
+    """
+    if case["device"] == "cuda":
+        return {}  # what lies there is as undefined as a masked lane
+    return _KEYS_OUTSIDE if case["nseq"] % case["block_n"] else _kernel(case, inputs)
 
 
 def stored_transposed(case, inputs):
@@ -464,63 +526,50 @@ MISTAKES = (
     division_forgotten,
     exp2_without_log2e,
     scale_forgotten,
+    scale_divided,
     scale_twice,
     scale_one_over_d,
     own_scale,
     scale_on_output,
     key_tile_not_transposed,
+    keys_in_a_query_tile,
     keys_from_one,
     value_from_key_pointer,
     value_without_other,
     weights_in_half,
     tf32,
-    wrong_tile_height,
+    only_the_first_tile,
     program_is_a_row,
     stored_in_the_first_tile,
     stored_by_length,
+    stored_by_tile_width,
     stored_transposed,
+    store_without_mask,
+    query_load_without_mask,
+    key_loads_without_mask,
     *(variant for _, variant in _VARIANTS),
 )
 
-# A ghost key of 0 scores 0 anyway.
 ALIASES = {
-    "ghost_columns_zero": "ghost_columns_unmasked",
+    "ghost_columns_zero": "ghost_columns_unmasked",  # a ghost key of 0 scores 0 anyway
+    "wrong_tile_height": "only_the_first_tile",  # BLOCK_N rows are all there are
     **{variant.__name__: model.__name__ for model, variant in _VARIANTS},
 }
 
-# What lies behind the end of v is as undefined as a masked lane.
-GPU_ALIASES = {"key_loads_without_mask": "value_without_other"}
+# What lies behind the end of v is as undefined as a masked lane; and which program's rows win is a GPU's secret.
+GPU_ALIASES = {"key_loads_without_mask": "value_without_other", "stored_in_the_first_tile": "only_the_first_tile"}
 
-# Where lanes or programs store to one place, it is a GPU's secret which of them wins: what is left empty tells more.
+# For what outputs cannot tell. A message is a sign of no more than what it says: the words must hold for every kernel
+# that it may be said of. Where lanes or programs store to one place, what is left empty is all that a GPU tells.
 SIGNS = (
     (
-        "stored_in_the_first_tile",
+        "only_the_first_tile",
         "fail",
         r"^Rows 32-99 of o were never written",
-        inspect.getdoc(stored_in_the_first_tile),
+        "Of several query tiles, only the rows of the first are written here.\n\n"
+        "Look at the rows of the store and at its mask, and work out offs_m by hand for the second program.",
     ),
     ("stored_by_length", "fail", r"^228 of 640 elements of o were never written", inspect.getdoc(stored_by_length)),
-    (
-        "query_load_without_mask",
-        "fail",
-        r"loads outside q\b",
-        "The last query tile loads rows of q that do not exist.\n\n"
-        "Look at the load of q: which of its rows are behind the end of the sequence?",
-    ),
-    (
-        "key_loads_without_mask",
-        "fail",
-        r"loads outside [kv]\b",
-        "Ghost keys are loaded from behind the end of k or v.\n\n"
-        "Look at the loads of k and v: which of the BLOCK_N rows does the sequence have?",
-    ),
-    (
-        "store_without_mask",
-        "fail",
-        r"(?:stores outside|wrote past the end of) o\b",
-        "The last tile stores rows behind the end of o.\n\n"
-        "Look at the mask of the store: which rows of the tile does the sequence have?",
-    ),
     (
         "arange_end_inclusive",
         "compile-error",
@@ -532,7 +581,7 @@ SIGNS = (
         "arange_of_the_length",
         "compile-error",
         r"tl\.arange takes compile-time constants only",
-        "A tl.arange ends at the sequence length, which is not known when the kernel is compiled.\n\n"
+        "A tl.arange has a bound that is known only when the kernel runs, such as the sequence length.\n\n"
         "Tiles have fixed sizes. What can keep the columns that do not exist out of the result?",
     ),
     (

@@ -142,9 +142,10 @@ def alpha_on_the_new_part(case, inputs, carry=_same):
 
 
 def alpha_inverted(case, inputs):
-    """The exponent of alpha has the wrong sign: it is infinite at the first chunk, and everything turns to NaN.
+    """Everything is NaN from the first chunk on, as when alpha does not come out as 0 there.
 
-    alpha shrinks old sums when the maximum grows. Which sign does its exponent have then?
+    m_i is -inf before the first chunk. Work out alpha by hand then: which sign does its exponent have, and what is exp of
+    it?
     """
     return _stream(case, inputs, lambda c: c.state(alpha=torch.exp(c.m_safe - c.m)))
 

@@ -1,7 +1,5 @@
 """What known wrong mask_scores kernels give back, for naming the mistake in one that fails."""
 
-import inspect
-
 import torch
 
 _INF = float("inf")
@@ -16,6 +14,14 @@ class _Tiles:
         self.row = torch.arange(self.s.shape[0])[:, None]
         self.column = torch.arange(self.s.shape[1])[None, :]
         self.place_m, self.place_n = self.row % case["block_m"], self.column % case["block_n"]  # inside the tile
+
+    def query_of_column(self):
+        """offs_m along the columns of a tile."""
+        return self.row - self.place_m + self.place_n
+
+    def key_of_row(self):
+        """offs_n along the rows of a tile."""
+        return self.column - self.place_n + self.place_m
 
     def real(self):
         return (self.row < self.nseq) & (self.column < self.nseq)
@@ -65,6 +71,24 @@ def one_ghost_too_many(case, inputs):
     """
     tiles = _Tiles(case, inputs)
     return tiles.filled((tiles.row <= tiles.nseq) & (tiles.column <= tiles.nseq) & tiles.past())
+
+
+def one_ghost_column_too_many(case, inputs):
+    """The first ghost column, at index NSEQ, passes for real.
+
+    Indices start at 0. What is the last real key, and does the comparison of the columns stop there?
+    """
+    tiles = _Tiles(case, inputs)
+    return tiles.filled((tiles.row < tiles.nseq) & (tiles.column <= tiles.nseq) & tiles.past())
+
+
+def one_ghost_row_too_many(case, inputs):
+    """The first ghost row, at index NSEQ, passes for real.
+
+    Indices start at 0. What is the last real query, and does the comparison of the rows stop there?
+    """
+    tiles = _Tiles(case, inputs)
+    return tiles.filled((tiles.row <= tiles.nseq) & (tiles.column < tiles.nseq) & tiles.past())
 
 
 def or_for_and(case, inputs):
@@ -183,10 +207,14 @@ def rows_and_columns_swapped(case, inputs):
     s is (BLOCK_M, BLOCK_N). Which of the two vectors needs [:, None] to run along the rows?
     """
     tiles = _Tiles(case, inputs)
-    if case["block_m"] != case["block_n"]:  # two tiles that do not fit: no kernel gives +inf
-        return {"s": torch.full_like(tiles.s, _INF)}
-    query, key = tiles.row - tiles.place_m + tiles.place_n, tiles.column - tiles.place_n + tiles.place_m
-    return tiles.filled((query < tiles.nseq) & (key < tiles.nseq) & ((key <= query) | (not tiles.causal)))
+    query, key = tiles.query_of_column(), tiles.key_of_row()
+    keep = (query < tiles.nseq) & (key < tiles.nseq) & ((key <= query) | (not tiles.causal))
+    return _misfit_or(case, tiles, keep)
+
+
+def _misfit_or(case, tiles, keep):
+    """Scores masked by indices along the wrong axis: tiles that are not square do not fit."""
+    return tiles.filled(keep) if case["block_m"] == case["block_n"] else "Two tiles of different shapes meet here"
 
 
 def filled_with_zero(case, inputs):
@@ -196,6 +224,33 @@ def filled_with_zero(case, inputs):
     """
     tiles = _Tiles(case, inputs)
     return tiles.filled(tiles.keep(), 0.0)
+
+
+def filled_with_inf(case, inputs):
+    """Scores that must not count are set to +inf, the largest score there is.
+
+    The softmax gives the largest scores all the weight. Which score is below all others?
+    """
+    tiles = _Tiles(case, inputs)
+    return tiles.filled(tiles.keep(), _INF)
+
+
+def rows_by_key_index(case, inputs):
+    """Ghost rows are told by the key index, offs_n, and not by the query index.
+
+    offs_m counts the rows of the tile and offs_n its columns. Which of them does the condition on the rows ask about?
+    """
+    tiles = _Tiles(case, inputs)
+    return _misfit_or(case, tiles, (tiles.key_of_row() < tiles.nseq) & (tiles.column < tiles.nseq) & tiles.past())
+
+
+def columns_by_query_index(case, inputs):
+    """Ghost columns are told by the query index, offs_m, and not by the key index.
+
+    offs_m counts the rows of the tile and offs_n its columns. Which of them does the condition on the columns ask about?
+    """
+    tiles = _Tiles(case, inputs)
+    return _misfit_or(case, tiles, (tiles.row < tiles.nseq) & (tiles.query_of_column() < tiles.nseq) & tiles.past())
 
 
 def finite_fill(case, inputs):
@@ -248,6 +303,8 @@ MISTAKES = (
     ghost_columns_kept,
     ghost_rows_kept,
     one_ghost_too_many,
+    one_ghost_column_too_many,
+    one_ghost_row_too_many,
     or_for_and,
     precedence_of_and,
     precedence_of_and_in_a_chain,
@@ -261,7 +318,10 @@ MISTAKES = (
     causal_off_by_one,
     tile_local_causal,
     rows_and_columns_swapped,
+    rows_by_key_index,
+    columns_by_query_index,
     filled_with_zero,
+    filled_with_inf,
     finite_fill,
     *_OTHER_FILLS,
     masked_scores_shifted,
@@ -271,6 +331,8 @@ MISTAKES = (
 # The same mistake with another number in it, or in another expression.
 ALIASES = {
     "precedence_of_and_in_a_chain": "precedence_of_and",
+    "one_ghost_column_too_many": "one_ghost_too_many",
+    "one_ghost_row_too_many": "one_ghost_too_many",
     **{model.__name__: "finite_fill" for model in _OTHER_FILLS},
 }
 
@@ -281,11 +343,5 @@ SIGNS = (
         r"`and`, `or`, `not` and `if` take a single truth value",
         "Two tiles of truth values are joined by `and` or `or`, which Python keeps for single truth values.\n\n"
         "Tiles are joined element by element with & and |. Put parentheses around each comparison.",
-    ),
-    (
-        "rows_and_columns_swapped",
-        "compile-error",
-        r"shapes meet here: (?:32 against 16|64 against 32) along dimension 0\.",
-        inspect.getdoc(rows_and_columns_swapped),
     ),
 )

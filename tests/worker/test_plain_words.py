@@ -1,0 +1,44 @@
+"""What Triton says is put into words that a student can use, and nothing of its inner names is left in them."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.worker.plain_words import in_plain_words
+
+SAID = {
+    "'NoneType' object is not subscriptable": "Nothing comes back from the function. Is the `return` missing?",
+    """TypeError("'NoneType' object is not subscriptable")""": "Nothing comes back",
+    "cannot convert None of type <class 'NoneType'> to tensor": "Nothing comes back",
+    "Expected pointer argument to have shape ['constexpr[32]', 'constexpr[32]'] but got ['constexpr[32]']": (
+        "A tile of shape (32, 32) meets pointers of shape (32). "
+    ),
+    "input and other must have equal ranks >= 2": "two tiles of two axes each",
+    "input and other must have equal reduction dimensions": "Is one of them to be transposed?",
+    """AttributeError("'constexpr' object has no attribute 'handle'")""": "A plain number stands",
+    "Boolean value of Tensor with more than one value is ambiguous": "Between tiles write &, | and ~",
+    "TypeError('For loop bounds and step must all be ints, are (int32, fp32, int32)')": "must be whole numbers",
+    "invalid axis 2. Expected -2 <= axis < 2": "There is no axis 2 here.",
+    "axis 2 out of bounds for shape ['constexpr[32]', 'constexpr[32]']": "There is no axis 2 here.",
+    "too many indices for tensor of rank 0": "this value has 0",
+    "Expected dtype ['fp32', 'fp64'] but got fp16": "takes fp32, fp64, and is given fp16",
+    "mask has unsupported dtype": "Is the comparison missing?",
+    "error encountered during parsing": "The compiler gave up and named no line.",
+    "Loop-carried variable l_i has initial type <['16'], fp32> but is re-assigned to <['16', '16'], fp32> in loop!": (
+        "l_i changes its type within the loop, from (16) fp32 to (16, 16) fp32."
+    ),
+}
+
+
+@pytest.mark.parametrize(("complaint", "words"), SAID.items())
+def test_complaints_are_put_into_plain_words(complaint: str, words: str) -> None:
+    plain = in_plain_words(complaint)
+    assert plain is not None
+    assert words in plain
+    for inner in ("constexpr[", "NoneType", "handle", "'16'", "Tensor"):
+        assert inner not in plain
+    assert len(plain.split(". ")) <= 3
+
+
+def test_what_is_not_known_has_no_plain_words() -> None:
+    assert in_plain_words("a complaint of another kind") is None

@@ -835,6 +835,8 @@ def lse_by_head(case, inputs):
 
     Look at the offsets in the store of lse.
     """
+    if case["seqlen_q"] == 1:
+        return _kernel(case, inputs)
     first = -(-case["seqlen_q"] // case["head"]) * case["head"]  # the first of them that lies behind the end
     return rf"stores outside lse\b.*: element {first}\b|wrote past the end of lse\b"
 

@@ -1,5 +1,7 @@
 """Takes two chunks at once: a tile has twice BLOCK_N keys."""
 
+# seen on: cpu
+
 import triton
 import triton.language as tl
 

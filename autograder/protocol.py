@@ -68,6 +68,21 @@ POISON: Mapping[str, bytes] = {
     "bool": b"\x00",
 }
 
+# What lies on both sides of every tensor: as much a NaN, and another one, so that an output that holds what was loaded
+# from behind an input is not taken for one that was never written.
+FENCE: Mapping[str, bytes] = {
+    "float64": struct.pack("<Q", 0x7FF8FE9CEFE9CE77),
+    "float32": struct.pack("<I", 0x7FC6FE9C),
+    "float16": struct.pack("<H", 0x7E6C),
+    "bfloat16": struct.pack("<H", 0x7FD9),
+    "int64": struct.pack("<Q", 0x3C3C3C3C3C3C3C3C),
+    "int32": struct.pack("<I", 0x3C3C3C3C),
+    "int16": struct.pack("<H", 0x3C3C),
+    "int8": b"\x3c",
+    "uint8": b"\x3c",
+    "bool": b"\x00",
+}
+
 # How one check ended inside the worker.  "ran" only says that the kernel came to its end: whether it is right is the
 # judge's to say.  "violation" is a memory access outside the buffers, or an input or a fence that was changed.
 RAN = "ran"

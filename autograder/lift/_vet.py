@@ -7,6 +7,7 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 from autograder.lift import _allow, _reasons
+from autograder.lift._counters import refuse_counters_after_loops
 from autograder.lift._expressions import Expressions, is_literal, module_path
 from autograder.lift._reasons import shown
 from autograder.lift._scope import Constant
@@ -28,6 +29,7 @@ class Vet(Expressions):
             if what is not None:
                 raise Refusal(parameters.get(name) or _first_store(node, name), what)
         self._block(node.body)
+        refuse_counters_after_loops(node, self._is_unrolled)
 
     def _header(self, node: ast.FunctionDef) -> None:
         self.spelling(node.name, node.lineno)
@@ -150,6 +152,9 @@ class Vet(Expressions):
         if not isinstance(call, ast.Call) or not self._is_range(call.func):
             raise Refusal(call.lineno, "A `for` loop in a kernel runs over `range`, `tl.range` or `tl.static_range`.")
         self.arguments(call, _allow.KEYWORDS)
+
+    def _is_unrolled(self, node: ast.For) -> bool:
+        return isinstance(node.iter, ast.Call) and module_path(node.iter.func) == ("tl", "static_range")
 
     def _is_range(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Name):

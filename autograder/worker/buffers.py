@@ -1,8 +1,9 @@
 """Device memory for one launch: inputs between guard bands, outputs poisoned and fenced with canaries.
 
-Every tensor lies in the middle of an allocation of its own.  The bands on both sides hold the poison pattern of the
-dtype, for floats a NaN: an out-of-bounds read brings NaN into the result, and an out-of-bounds write shows, because
-the bands are compared afterwards.  On CPU every address is checked before it is used as well, see `interpreter`.
+Every tensor lies in the middle of an allocation of its own.  The bands on both sides hold a pattern of the dtype's,
+for floats a NaN of their own: an out-of-bounds read brings NaN into the result, and an out-of-bounds write shows,
+because the bands are compared afterwards.  On CPU every address is checked before it is used as well, see
+`interpreter`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 import torch
 
-from autograder.protocol import POISON, RawTensor
+from autograder.protocol import FENCE, POISON, RawTensor
 from autograder.worker.faults import Violation
 
 # Elements in each band: enough for a tile of 256 x 256 beyond the end on a GPU, where nothing else catches it.
@@ -67,7 +68,7 @@ def verify(buffers: list[Buffer]) -> None:
 def _verify_bands(buffer: Buffer) -> None:
     flat = buffer.whole
     band = (flat.numel() - buffer.tensor.numel()) // 2
-    clean = poison(flat.dtype, band)
+    clean = _repeated(FENCE, flat.dtype, band)
     size = buffer.tensor.numel()
     for start, place in ((0, "before the start"), (band + size, "past the end")):
         touched = (_bits(flat[start : start + band].cpu()) != _bits(clean)).nonzero().flatten()
@@ -86,7 +87,11 @@ def shape_text(tensor: torch.Tensor) -> str:
 
 def poison(dtype: torch.dtype, count: int) -> torch.Tensor:
     """``count`` elements of the dtype's poison pattern, on CPU."""
-    return torch.frombuffer(bytearray(POISON[_name(dtype)] * max(count, 1)), dtype=dtype)[:count]
+    return _repeated(POISON, dtype, count)
+
+
+def _repeated(patterns: Mapping[str, bytes], dtype: torch.dtype, count: int) -> torch.Tensor:
+    return torch.frombuffer(bytearray(patterns[_name(dtype)] * max(count, 1)), dtype=dtype)[:count]
 
 
 def _allocate(shape: tuple[int, ...], dtype: torch.dtype, device: str) -> tuple[torch.Tensor, torch.Tensor]:
@@ -94,7 +99,8 @@ def _allocate(shape: tuple[int, ...], dtype: torch.dtype, device: str) -> tuple[
     for length in shape:
         size *= length
     band = _BAND[device]
-    whole = poison(dtype, size + 2 * band).to(device)
+    fence = _repeated(FENCE, dtype, band)
+    whole = torch.cat([fence, poison(dtype, size), fence]).to(device)
     return whole, whole[band : band + size].reshape(shape)
 
 

@@ -53,6 +53,12 @@ def test_solutions_compile_for_every_target(run: Run) -> None:
         assert result.gpu_targets[0].shared is not None
 
 
+def test_three_products_of_parts_are_as_good_as_float32(run: Run) -> None:
+    text = UPDATE.format(body=GOOD.replace('"ieee"', '"tf32x3"'))
+    assert "tf32x3" in text
+    assert run("online_softmax_update", text).outcome == "pass"
+
+
 def test_tf32_is_seen_in_the_compiled_code_and_costs_only_the_target_weight(run: Run) -> None:
     text = UPDATE.format(body=GOOD.replace(', input_precision="ieee"', ""))
     result = run("online_softmax_update", text)

@@ -310,7 +310,7 @@ def weights_in_half(case, inputs):
 
 
 def tf32(case, inputs, scores="scores", acc=True):
-    """tl.dot is left at its default, which rounds float32 to TF32 on newer GPUs: about three digits are left.
+    """A tl.dot rounds float32 to TF32, as on newer GPUs it does unless told not to: about three digits are left.
 
     Look at the arguments of both tl.dot calls.
     """

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import keyword
+import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
@@ -23,6 +26,9 @@ TIERS = ("tiny", "ragged", "stress", "speed")
 TARGET_TIER = "target"
 COMPARE_KINDS = ("close", "exact")
 DEVICES = ("cpu", "cuda")
+# The compute capabilities of Nvidia's GPUs that Triton lowers for.
+GPU_TARGETS = tuple(f"sm_{number}" for number in (75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121))
+_ID = re.compile(r"\w[\w-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,13 +226,15 @@ def load_course(root: Path) -> Course:
         number, title, ids = entry.integer("number"), entry.text("title"), entry.texts("exercises")
         deadline = entry.time("deadline")
         entry.finish()
+        if strange := [exercise_id for exercise_id in ids if not _ID.fullmatch(exercise_id)]:
+            raise CourseError(f"{path}: the exercise {strange[0]!r} is not the name of a folder: write letters and _.")
         exercises = tuple(_load_exercise(root, number, exercise_id) for exercise_id in ids)
         lessons.append(Lesson(number, title, exercises, deadline))
     course = Course(
         root=root,
         title=table.text("title"),
         release_url=table.text("release_url", ""),
-        gpu_targets=table.texts("gpu_targets", ()),
+        gpu_targets=_gpu_targets(table, path),
         lessons=tuple(lessons),
         late=_late_policy(table.table("late", {})),
     )
@@ -235,13 +243,21 @@ def load_course(root: Path) -> Course:
     return course
 
 
+def _gpu_targets(table: Table, path: Path) -> tuple[str, ...]:
+    targets = table.texts("gpu_targets", ())
+    if unknown := [target for target in targets if target not in GPU_TARGETS]:
+        allowed = ", ".join(GPU_TARGETS)
+        raise CourseError(f"{path}: 'gpu_targets' names {unknown[0]!r}, and these are allowed: {allowed}.")
+    return targets
+
+
 def _read_probes(table: Table) -> tuple[Check, ...]:
     """The ``[[probes]]`` of an exercise: cases that only the diagnosis runs."""
     if "probes" not in table.names():
         return ()
     probes = []
     for entry in table.tables("probes"):
-        case = MappingProxyType(entry.mapping("case"))
+        case = _case(entry)
         probes.append(Check(entry.text("id"), TIERS[0], 0.0, "", case, entry.choices("devices", DEVICES)))
         entry.finish()
     return tuple(probes)
@@ -268,13 +284,30 @@ def read_checks(table: Table, hidden: bool = False) -> tuple[Check, ...]:
             tier=entry.choice("tier", TIERS),
             weight=entry.number("weight", 1.0),
             proves=entry.text("proves"),
-            case=MappingProxyType(entry.mapping("case")),
+            case=_case(entry),
             devices=entry.choices("devices", DEVICES),
             hidden=hidden,
         )
         entry.finish()
         checks.append(check)
     return tuple(checks)
+
+
+def _case(entry: Table) -> Mapping[str, Any]:
+    """A check's ``case``, in which every number is one."""
+    case = entry.mapping("case")
+    for key, value in case.items():
+        if not _finite(value):
+            raise CourseError(f"{entry.where}: 'case' says {key} = {value}, and its numbers must be finite.")
+    return MappingProxyType(case)
+
+
+def _finite(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(map(_finite, value.values()))
+    if isinstance(value, list):
+        return all(map(_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def load_hidden(path: Path, course: Course) -> Mapping[str, tuple[Check, ...]]:
@@ -304,15 +337,14 @@ def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
     table = Table.read(folder / "exercise.toml")
     functions = []
     for entry in table.tables("functions"):
-        function = Function(entry.text("name"), entry.texts("parameters"), frozenset(entry.texts("constexpr", ())))
+        functions.append(_function(entry))
         entry.finish()
-        functions.append(function)
     exercise = Exercise(
         id=exercise_id,
         lesson=lesson,
         title=table.text("title"),
         points=table.number("points"),
-        file=table.text("file"),
+        file=_file(table),
         functions=tuple(functions),
         needs=table.texts("needs", ()),
         optional=table.flag("optional", False),
@@ -332,6 +364,25 @@ def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
         if kind not in COMPARE_KINDS:
             raise CourseError(f"{folder / 'exercise.toml'}: compare.{name} must be one of {', '.join(COMPARE_KINDS)}.")
     return exercise
+
+
+def _function(entry: Table) -> Function:
+    name, parameters, constexpr = entry.text("name"), entry.texts("parameters"), entry.texts("constexpr", ())
+    for key, names in (("name", (name,)), ("parameters", parameters)):
+        if wrong := [word for word in names if not word.isidentifier() or keyword.iskeyword(word)]:
+            raise CourseError(f"{entry.where}: {key!r} says {wrong[0]!r}, which Python does not take as a name.")
+    if strange := [word for word in constexpr if word not in parameters]:
+        raise CourseError(f"{entry.where}: 'constexpr' names {strange[0]!r}, which is none of the parameters.")
+    return Function(name, parameters, frozenset(constexpr))
+
+
+def _file(table: Table) -> str:
+    """The exercise's file, which lies in its lesson's folder and nowhere else."""
+    file = table.text("file")
+    path = PurePosixPath(file)
+    if path.is_absolute() or ".." in path.parts or "\\" in file or path.suffix != ".py" or not file.isprintable():
+        raise CourseError(f"{table.where}: 'file' is {file!r}, and must be a .py within the lesson's folder.")
+    return file
 
 
 def _check_course(course: Course, path: Path) -> None:

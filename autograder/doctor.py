@@ -24,6 +24,7 @@ from autograder.devices import Gpu, find_gpu
 OK, NOTE, PROBLEM = "ok", "note", "problem"
 
 PACKAGES = ("triton", "torch", "numpy")
+_INSTALLED_IN = ("site-packages", "dist-packages")
 _OLDEST_TESTED, _FIRST_UNTESTED = (3, 6), (3, 10)
 _RANGE_FIXED = (3, 7, 1)  # triton issue 9171: range() over a run-time bound in the interpreter with numpy 2.4
 _NUMPY_STRICT = (2, 4)
@@ -54,6 +55,7 @@ class Machine:
     ptxas: Tool | None
     compiler: str | None
     python_headers: bool
+    stand_ins: Mapping[str, str] = field(default_factory=dict)  # the file by the library's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,20 @@ def _python_headers() -> bool:
     return (Path(sysconfig.get_paths()["include"]) / "Python.h").is_file()
 
 
+def _stand_ins() -> Mapping[str, str]:
+    """Files beside the kit with the name of a library: the worker finds the kit in its folder, and them first."""
+    return stand_ins_in(Path(__file__).resolve().parents[1])
+
+
+def stand_ins_in(folder: Path) -> Mapping[str, str]:
+    """The files and packages in ``folder`` that would be imported for a library that is installed elsewhere."""
+    if folder.name in _INSTALLED_IN:  # there the libraries themselves are
+        return {}
+    places = {name: (folder / f"{name}.py", folder / name / "__init__.py") for name in PACKAGES}
+    found = {name: next((str(place) for place in places[name] if place.is_file()), None) for name in PACKAGES}
+    return {name: place for name, place in found.items() if place is not None}
+
+
 @dataclass(frozen=True, slots=True)
 class Probes:
     """How each thing is looked up; the defaults look at this machine."""
@@ -135,6 +151,7 @@ class Probes:
     ptxas: Callable[[], Tool | None] = _ptxas
     compiler: Callable[[], str | None] = _compiler
     python_headers: Callable[[], bool] = _python_headers
+    stand_ins: Callable[[], Mapping[str, str]] = _stand_ins
 
 
 def probe(probes: Probes | None = None) -> Machine:
@@ -149,6 +166,7 @@ def probe(probes: Probes | None = None) -> Machine:
         ptxas=look.ptxas(),
         compiler=look.compiler(),
         python_headers=look.python_headers(),
+        stand_ins=look.stand_ins(),
     )
 
 
@@ -158,6 +176,7 @@ def examine(machine: Machine) -> tuple[Finding, ...]:
         _system(machine),
         _python(machine),
         *_packages(machine),
+        *_stand_in_files(machine),
         _interpreter(machine),
         *_gpu(machine),
         *_build_tools(machine),
@@ -186,8 +205,15 @@ def blocking(device: str, probes: Probes | None = None) -> str | None:
         ptxas=None,
         compiler=None,
         python_headers=False,
+        stand_ins=look.stand_ins(),
     )
-    found = [_system(machine), _python(machine), *_packages(machine), *([] if on_gpu else [_interpreter(machine)])]
+    found = [
+        _system(machine),
+        _python(machine),
+        *_packages(machine),
+        *_stand_in_files(machine),
+        *([] if on_gpu else [_interpreter(machine)]),
+    ]
     if on_gpu and machine.gpu is not None:
         found.append(_capability(machine, machine.gpu))
     return next((finding.sentence for finding in found if finding.severity == PROBLEM), None)
@@ -233,6 +259,16 @@ def _packages(machine: Machine) -> Iterator[Finding]:
                 f"triton {version} is {word} than those that the grader is tested with, 3.6 to 3.9.",
                 "If something odd happens, run `pip install 'triton>=3.7.1,<3.10'`.",
             )
+
+
+def _stand_in_files(machine: Machine) -> Iterator[Finding]:
+    for package, path in machine.stand_ins.items():
+        yield Finding(
+            PROBLEM,
+            f"{package} stand-in",
+            f"{path} stands in for the library {package}: it would be imported in its place.",
+            "Move it to another folder, or rename it.",
+        )
 
 
 def _interpreter(machine: Machine) -> Finding:

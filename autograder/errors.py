@@ -6,7 +6,8 @@ The tree::
      |- UsageError             exit 2, wrong command line, course or hand-in path
      |   |- CourseError        the course folder is missing or malformed
      |   |- HandInError        no readable hand-in at the given place
-     |   `- EnvironmentProblem the machine lacks something (no GPU, an old Triton)
+     |   |- EnvironmentProblem the machine lacks something (no GPU, an old Triton)
+     |   `- OutputError        stdout is closed, or its disk is full
      |- LeakError              exit 3, a release would have given away a solution
      `- WorkerError            exit 3, the worker could not be started or broke its protocol
 
@@ -43,6 +44,10 @@ class HandInError(UsageError):
 
 class EnvironmentProblem(UsageError):
     """This machine lacks something the request needs."""
+
+
+class OutputError(UsageError):
+    """What was to be printed cannot be written."""
 
 
 class LeakError(AutograderError):

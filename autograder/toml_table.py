@@ -35,6 +35,11 @@ class Table:
         except RecursionError:
             raise CourseError(f"{path} is not valid TOML: it is nested too deeply.") from None
 
+    @property
+    def where(self) -> str:
+        """The file, and the place in it, as a sentence begins with it."""
+        return self._where
+
     def names(self) -> tuple[str, ...]:
         return tuple(self._values)
 

@@ -140,6 +140,7 @@ class GradesReader:
         self.waiting = tuple(sorted(set(self._store.handed_in()) - set(self._students)))
         everyone = (*self._students, *self.waiting)
         self._matches = self.roster.match_all({student: self._handed_in(student) for student in everyone})
+        self._foreign_ids = self.roster.foreign_ids(everyone)
         self.damaged: list[str] = []
         self._notes: list[str] = []
         self._matched: dict[int, list[str]] = {}
@@ -173,6 +174,7 @@ class GradesReader:
         missing = [f"In the roster, and without a hand-in: {names}."] if names else []
         return (
             *self._not_graded(),
+            *([self._foreign_ids] if self._foreign_ids else []),
             *self._notes,
             *shared,
             *missing,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from autograder.protocol import printable
 
 _FILES = (".py", ".ipynb", ".zip")
 _MOST_FILES = 5_000  # hashed; far more than are ever read
+_MOST_SHOWN = 3  # entries in an error's sentence
 _WHOLE = 32 * 1024**2  # a larger file is never read either: its size stands for its content
 _CHUNK = 1 << 20
 _LONGEST_NAME = 200  # bytes; with an ending, a result's file must have room for it
@@ -39,7 +41,7 @@ def list_hand_ins(folder: Path) -> tuple[tuple[HandInPath, ...], tuple[str, ...]
     found: dict[str, HandInPath] = {}
     notes = []
     for entry in entries:
-        shown = printable(entry.name)
+        shown = printable(entry.name).replace("\n", "\\n")
         if entry.is_symlink():
             notes.append(f"{shown} is a link, and links are not followed: put the folder or file itself there.")
             continue
@@ -61,11 +63,16 @@ def list_hand_ins(folder: Path) -> tuple[tuple[HandInPath, ...], tuple[str, ...]
             )
         found[student] = HandInPath(student, entry)
     if not found:
-        raise UsageError(
-            f"There are no hand-ins in {folder}. It must hold one folder or file a student; "
-            "`course collect` makes it from an LMS download."
-        )
+        raise UsageError(_nobody(folder, notes))
     return tuple(found[student] for student in sorted(found)), tuple(notes)
+
+
+def _nobody(folder: Path, notes: Sequence[str]) -> str:
+    """That there is no hand-in, and what was left out: somebody may be among it."""
+    more = len(notes) - _MOST_SHOWN
+    left_out = [*notes[:_MOST_SHOWN], *([f"{more} more entries are none either."] if more > 0 else [])]
+    what = "It must hold one folder or file a student; `course collect` makes it from an LMS download."
+    return " ".join([f"There are no hand-ins in {folder}.", *left_out, what])
 
 
 def fingerprint(path: Path) -> str:

@@ -7,8 +7,8 @@ are; columns that nobody knows are ignored.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -83,10 +83,14 @@ class HandedIn:
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """The rows of a roster in their order, and the names of its columns."""
+    """The rows of a roster in their order, and the names of its columns.
+
+    Without ``own_ids`` its column ``student_id`` is another's, such as a university's own numbers, and is passed over.
+    """
 
     students: tuple[Student, ...] = ()
     columns: tuple[str, ...] = ()
+    own_ids: bool = True
 
     @property
     def lms(self) -> str | None:
@@ -109,7 +113,7 @@ class Roster:
         student whose name it begins with.  Last come names that nobody else has.  A row whose name contradicts an id
         is nobody's, and a row with another's ``student_id`` is that other's alone.
         """
-        own = self._rows(lambda row: row.student != "" and row.student in (student, student.strip()))
+        own = self._rows(lambda row: self.own_ids and row.student != "" and row.student in (student, student.strip()))
         if len(own) > 1:
             return Match(None, f"{student} is in the roster twice. Remove one of its lines", own, True)
         if own:
@@ -120,7 +124,7 @@ class Roster:
         if found and contradict(name, found[0].name):
             why = f"its {kind} is that of {found[0].name} in the roster, and it was handed in by {name}"
             return Match(None, why, found, True)
-        if found and _is_anothers(found[0], student):
+        if found and self._is_anothers(found[0], student):
             why = f"its {kind} is that of {_own_words(found[0])} in the roster"
             return Match(None, why, found, True)
         return Match(found[0], rows=found) if found else self._by_name(student, name, lms_id, lms)
@@ -129,16 +133,28 @@ class Roster:
         """The match of everybody who handed in, by the kit's ids.
 
         A row to which only the name leads is somebody's if nobody else fits it: of two hand-ins of one name it cannot
-        be known whose it is.
+        be known whose it is.  A column of ids in which nobody's id stands is not the kit's: see `foreign_ids`.
         """
+        reading = replace(self, own_ids=False) if self.foreign_ids(students) else self
         found = {
-            student: self.match(student, known.name, known.lms_id, known.lms) for student, known in students.items()
+            student: reading.match(student, known.name, known.lms_id, known.lms) for student, known in students.items()
         }
         fitting: dict[int, list[str]] = {}
         for student, match in found.items():
             if match.row is not None:
                 fitting.setdefault(id(match.row), []).append(student)
         return {student: _unless_shared(student, match, fitting) for student, match in found.items()}
+
+    def foreign_ids(self, students: Collection[str]) -> str:
+        """A sentence if the column of the kit's ids holds no id of ``students``, all who handed in; else ""."""
+        column = " ".join((_column(self.columns, _COLUMNS["student"]) or "").split())
+        given = {row.student for row in self.students} - {""}
+        if not students or not given or any(not given.isdisjoint(_own_ids(student)) for student in students):
+            return ""
+        return (
+            f"The roster's column {column} holds the id of no hand-in and was passed over: "
+            "everybody was looked for by the other columns."
+        )
 
     def _rows(self, fits: Callable[[Student], bool]) -> tuple[Student, ...]:
         return tuple(row for row in self.students if fits(row))
@@ -168,7 +184,7 @@ class Roster:
             return Match(same[0], rows=same, by_name=True)
         if same:
             return Match(None, f"the roster has {same[0].name} more than once, and no id says which", same)
-        if found and all(_is_anothers(row, student) for row in found):
+        if found and all(self._is_anothers(row, student) for row in found):
             return Match(None, f"the line of {found[0].name} in the roster is that of {_own_words(found[0])}")
         if found:
             return Match(None, f"{found[0].name} in the roster has another id than the hand-in", found)
@@ -180,7 +196,7 @@ class Roster:
 
     def _namesake(self, row: Student, student: str, lms_id: str | None, lms: str) -> bool:
         """Whether the row is another's of the same name, since both have an id of one kind and these differ."""
-        if _is_anothers(row, student):
+        if self._is_anothers(row, student):
             return True
         if lms == "gradescope":
             tail = student.rpartition("_")[2]
@@ -192,10 +208,14 @@ class Roster:
     def _has_ids_of(self, student: str, lms: str) -> bool:
         return self.lms in (None, lms) and not (lms == "canvas" and student.startswith(_ANONYMOUS))
 
+    def _is_anothers(self, row: Student, student: str) -> bool:
+        """Whether the row says in ``student_id`` that it is another student's."""
+        return self.own_ids and row.student not in ("", *_own_ids(student))
 
-def _is_anothers(row: Student, student: str) -> bool:
-    """Whether the row says in ``student_id`` that it is another student's; the id alone may stand there, too."""
-    return row.student not in ("", student, student.strip(), student.rpartition("_")[2])
+
+def _own_ids(student: str) -> tuple[str, ...]:
+    """What may stand in ``student_id`` for a student: the kit's name, or the id at its end alone."""
+    return student, student.strip(), student.rpartition("_")[2]
 
 
 def _own_words(row: Student) -> str:

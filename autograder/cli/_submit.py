@@ -13,6 +13,7 @@ from autograder.catalogue import Course
 from autograder.cli.common import assignments, current_course, require_machine, shared_options
 from autograder.errors import EXIT_OK, AutograderError, HandInError
 from autograder.plan import plan_exercises, started_in
+from autograder.protocol import printable
 from autograder.result import RunResult
 
 
@@ -46,7 +47,9 @@ def submit(folder: Path | None, out: Path | None, no_grade: bool, plain: bool) -
     made_with = score.environment if score is not None else environment("cpu", None)
     now = datetime.datetime.now(datetime.UTC)
     packed = packing.submit(course, files, target, made_with, score, now, started_in(course))
-    click.echo(f"Packed {len(packed.files)} file{'s' if len(packed.files) != 1 else ''} into {packed.path}:")
+    click.echo(
+        f"Packed {len(packed.files)} file{'s' if len(packed.files) != 1 else ''} into {_on_one_line(packed.path)}:"
+    )
     for name, size in packed.files.items():
         click.echo(f"  {name}  ({size:,} bytes)")
     for place, source in packed.read_as.items():
@@ -63,6 +66,10 @@ def submit(folder: Path | None, out: Path | None, no_grade: bool, plain: bool) -
         click.echo("Note: this zip lies among your files, where the next `grade` may read it. Move it elsewhere.")
     click.echo("Hand in this one file.")
     return EXIT_OK
+
+
+def _on_one_line(path: Path) -> str:
+    return printable(str(path)).replace("\n", "\ufffd")
 
 
 def _unreadable(course: Course, handin: Path) -> Iterator[str]:

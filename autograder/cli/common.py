@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import signal
 import sys
 import traceback
@@ -15,7 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from autograder import doctor
 from autograder.catalogue import Course, find_root, load_course
-from autograder.errors import EXIT_FAULT, AutograderError, EnvironmentProblem
+from autograder.cli._streams import give_up_stdout, prepare_streams
+from autograder.errors import EXIT_FAULT, AutograderError, EnvironmentProblem, OutputError
 from autograder.release.stubs import create_missing_stubs
 from autograder.reports.terminal import make_console
 
@@ -102,8 +102,8 @@ def run(command: click.Command) -> NoReturn:
     """Run a command; every error ends as one or two sentences on stderr and its own exit code."""
     debug = "--debug" in sys.argv
     _stop_on_signals()
-    _show_anything("--plain" in sys.argv)
     try:
+        prepare_streams("--plain" in sys.argv)
         code = command.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except click.ClickException as error:
@@ -117,6 +117,8 @@ def run(command: click.Command) -> NoReturn:
         sys.stderr.close()
         sys.exit(1)
     except AutograderError as error:
+        if isinstance(error, OutputError):
+            give_up_stdout()
         if debug:
             traceback.print_exc()
         click.echo(f"Error: {error}", err=True)
@@ -145,25 +147,6 @@ def _stop_on_signals() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             signal.signal(number, stop)
-
-
-def _show_anything(plain: bool) -> None:
-    """A character that the terminal does not know, or that is no ASCII with ``--plain``, is escaped, never an error."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if not isinstance(stream, io.TextIOWrapper):
-            continue
-        if plain:
-            setattr(sys, name, _Ascii(stream.detach(), "utf-8", line_buffering=stream.line_buffering))
-        else:
-            stream.reconfigure(errors="backslashreplace")
-
-
-class _Ascii(io.TextIOWrapper):
-    """Escapes what is no ASCII.  An encoding does not do: click takes a stream in ASCII for a mistake and mends it."""
-
-    def write(self, text: str, /) -> int:
-        return super().write(text.encode("ascii", "backslashreplace").decode("ascii"))
 
 
 def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from autograder.catalogue import Check, Exercise
+from autograder.errors import CourseError
 from autograder.judge.compare import Comparison, compare
 from autograder.judge.diagnosis import UNWRITTEN, Probe
 from autograder.judge.oracles import Oracle, Tensors
@@ -72,8 +73,18 @@ class Case:
 
     @cached_property
     def _right(self) -> tuple[Tensors, Tensors]:
-        """The right values in float64, and what unfused torch makes of the inputs."""
-        return self._oracle.exact(self._check, self._inputs), self._oracle.plain(self._check, self._inputs)
+        """The right values in float64, and what unfused torch makes of the inputs.
+
+        Raises:
+            CourseError: the exercise has an output compared that its oracle knows nothing of.
+        """
+        right = self._oracle.exact(self._check, self._inputs)
+        if unknown := [name for name in self._exercise.compare if name not in right]:
+            raise CourseError(
+                f"{self._exercise.folder / 'exercise.toml'}: [compare] names {unknown[0]!r}, and oracle.py has values "
+                f"for {', '.join(right) or 'nothing'} only."
+            )
+        return right, self._oracle.plain(self._check, self._inputs)
 
     def probe(self, reply: CheckReply) -> Probe | None:
         """What the diagnosis gets to see of a reply; None where it tells nothing.

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import itertools
 import json
+import re
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,8 @@ from autograder.handin import HandIn, Place, read_handin
 from autograder.handin._folder import list_folder
 from autograder.handin._items import Item, Sieve
 from autograder.handin._limits import Budget, Notes, Refused
-from autograder.handin._names import Kind, kind_of, lesson_of
+from autograder.handin._names import Kind, kind_of, lesson_of, show
+from autograder.protocol import printable
 from autograder.release.bundle import slug
 from autograder.release.files import write_whole, zip_bytes
 from autograder.result import Environment, RunResult, to_document
@@ -41,7 +44,7 @@ class Packed:
 
 
 def gather(folder: Path) -> tuple[Mapping[str, bytes], tuple[str, ...]]:
-    """The files to pack, by their path in the zip, and sentences about what was passed over.
+    """The files to pack, by their path in the zip, and sentences about what was passed over or has another name there.
 
     ``folder`` may also be a single ``.py`` or ``.ipynb``.
 
@@ -55,7 +58,9 @@ def gather(folder: Path) -> tuple[Mapping[str, bytes], tuple[str, ...]]:
     if real.is_file():
         if kind_of(real.name) not in (Kind.PYTHON, Kind.NOTEBOOK):
             raise HandInError(f"{folder} is no .py or notebook to pack. A .zip can be handed in as it is.")
-        return {real.name: real.read_bytes()}, ()
+        name, notes = _name_in_zip(real.name, ()), Notes()
+        _say_if_renamed(real.name, name, notes)
+        return {name: real.read_bytes()}, notes.all()
     sieve = Sieve(Notes())
     items = list_folder(real, sieve, Budget())
     sieve.finish()
@@ -117,11 +122,30 @@ def _pack(item: Item, prefix: str, files: dict[str, bytes], notes: Notes) -> Non
         return
     try:
         with item.open() as stream:
-            files[prefix + "/".join((*item.folders, item.name))] = stream.read()
+            data = stream.read()
     except Refused as refused:
         notes.add(f"{item.shown} {refused.reason}.")
     except OSError as error:
         notes.add(f"{item.shown} could not be read ({(error.strerror or str(error)).lower()}).")
+    else:
+        path = prefix + "/".join((*item.folders, item.name))
+        name = _name_in_zip(path, files)
+        _say_if_renamed(path, name, notes)
+        files[name] = data
+
+
+def _name_in_zip(path: str, taken: Collection[str]) -> str:
+    """``path`` as any system can unpack it: bytes that are no UTF-8, line ends and backslashes are replaced."""
+    name = re.sub(r"[\n\\]", "\ufffd", printable(path))
+    stem, dot, end = name.rpartition(".")
+    numbered = (f"{stem}_{number}{dot}{end}" for number in itertools.count(2))
+    return next(free for free in itertools.chain([name], numbered) if free not in taken)
+
+
+def _say_if_renamed(path: str, name: str, notes: Notes) -> None:
+    if name != path:
+        shown = "/".join(map(show, path.split("/")))
+        notes.add(f"{shown} is packed as {name}: not every system could unpack its name.")
 
 
 def _read_back(course: Course, path: Path, started: Callable[[Place, str], bool]) -> HandIn:

@@ -14,6 +14,7 @@ import pytest
 from autograder import __version__
 from autograder.bulk.hand_ins import fingerprint, list_hand_ins
 from autograder.bulk.skew import version_note
+from autograder.errors import UsageError
 
 
 def test_folders_and_files_are_hand_ins_by_their_names(tmp_path: Path) -> None:
@@ -125,3 +126,13 @@ def test_links_and_names_that_no_result_could_have_are_named_and_left_out(tmp_pa
     assert [note.split()[0] for note in notes] == ["b" * 230, "carl", "dora.py"]
     assert "too long" in notes[0]
     assert "is a link" in notes[1]
+
+
+def test_what_was_left_out_is_named_where_nothing_else_is_there(tmp_path: Path) -> None:
+    (tmp_path / ("b" * 230)).mkdir()
+    with pytest.raises(UsageError, match=r"There are no hand-ins in .*b{230} was left out: its name is too long"):
+        list_hand_ins(tmp_path)
+    for number in range(4):
+        (tmp_path / f"a{number}.txt").write_text("")
+    with pytest.raises(UsageError, match=r"a2\.txt is no hand-in: .* 2 more entries are none either"):
+        list_hand_ins(tmp_path)

@@ -118,13 +118,14 @@ def test_a_line_with_a_students_id_is_never_a_namesakes(
     course: Course, tmp_path: Path, owner: str, known: bool
 ) -> None:
     """Whether or not its owner handed in, and whatever else of the line fits."""
-    students = ("doejane_1000", "doejane_1010")
+    students = ("doejane_1000", "doejane_1010", "poeann_7")
     store = write(tmp_path, *(run_of(student, exercise("a", 2.0)) for student in students))
     if known:
         names = {one: handed_in(one, name="Jane Doe", lms="canvas", lms_id=one[-4:]) for one in students}
         store.keep_submissions(names)
     roster = tmp_path / "r.csv"
-    roster.write_text(NAMESAKES.format(owner).replace("student_id", "student_id,lms_id").replace(",Jane", ",1000,Jane"))
+    table = NAMESAKES.format(owner).replace("student_id", "student_id,lms_id").replace(",Jane", ",1000,Jane")
+    roster.write_text(f"{table}poeann_7,,Ann Poe,\n")
     grades = class_grades(course, tmp_path, roster)
     rows = {one.student: one.roster for one in grades.students}
     assert rows["doejane_1000"] is None
@@ -146,6 +147,37 @@ def test_a_line_that_fits_two_by_name_is_neithers_and_said(course: Course, tmp_p
     )
     roster.write_text("name,student_id\nJane Doe,doejane_1000\n")
     assert [one.roster is None for one in class_grades(course, tmp_path, roster).students] == [False, True]
+
+
+@pytest.mark.parametrize("title", ["Student ID", "student_id"])
+def test_a_column_with_the_id_of_no_hand_in_is_not_the_kits_and_said(
+    course: Course, tmp_path: Path, title: str
+) -> None:
+    """A university's own numbers; the id in the LMS, then the name, say who is who."""
+    students = ("doejane_1000", "poebob_2000")
+    store = write(tmp_path, *(run_of(student, exercise("a", 2.0)) for student in students))
+    names = {one: handed_in(one, name=f"{one[3:-5]} {one[:3]}", lms="canvas", lms_id=one[-4:]) for one in students}
+    store.keep_submissions(names)
+    roster = tmp_path / "r.csv"
+    text = f'{title},lms_id,name\n71,1000,"Doe, Jane"\n72,,"Poe, Bob"\n73,,"Roe, Eve"\n'
+    roster.write_text(text)
+    grades = class_grades(course, tmp_path, roster)
+    assert [one.name for one in grades.students] == ["Doe, Jane", "Poe, Bob"]
+    assert grades.notes[0] == (
+        f"The roster's column {title} holds the id of no hand-in and was passed over: "
+        "everybody was looked for by the other columns."
+    )
+    assert grades.notes[1:] == ("In the roster, and without a hand-in: Roe, Eve.",)
+    roster.write_text(text.replace("73", "poebob_2000"))  # now one fits: each line is its owner's alone
+    assert [one.name for one in class_grades(course, tmp_path, roster).students] == ["jane doe", "Roe, Eve"]
+
+
+def test_a_foreign_column_is_passed_over_only_if_nobody_is_in_it(tmp_path: Path) -> None:
+    roster = roster_of(tmp_path, "student_id,name\n1000,Jane Doe\n,Bob Poe\n")
+    assert not roster.foreign_ids(["x", "doejane_1000"])  # the id alone may stand there
+    assert not roster.foreign_ids([])
+    assert roster.foreign_ids(["x", "poebob_1001"])
+    assert not roster_of(tmp_path, "student_id,name\n,Jane Doe\n").foreign_ids(["x"])
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from autograder.devices import Gpu
-from autograder.doctor import NOTE, OK, PROBLEM, Finding, Machine, Probes, Tool, blocking, examine, probe
+from autograder.doctor import NOTE, OK, PROBLEM, Finding, Machine, Probes, Tool, blocking, examine, probe, stand_ins_in
+
+ROOT = Path(__file__).parents[2]
 
 GOOD = Machine(
     system="Linux",
@@ -40,6 +46,7 @@ def probes(machine: Machine) -> Probes:
         ptxas=lambda: machine.ptxas,
         compiler=lambda: machine.compiler,
         python_headers=lambda: machine.python_headers,
+        stand_ins=lambda: machine.stand_ins,
     )
 
 
@@ -68,6 +75,13 @@ BAD = [
     (having(GOOD, triton=None), "triton", "not installed", "pip install 'triton", "cpu"),
     (having(GOOD, torch=None), "torch", "not installed", "pip install torch", "cpu"),
     (having(GOOD, numpy=None), "numpy", "not installed", "pip install numpy", "cpu"),
+    (
+        replace(GOOD, stand_ins={"torch": "/kit/torch.py"}),
+        "torch stand-in",
+        "/kit/torch.py stands in for",
+        "rename it",
+        "cpu",
+    ),
     (replace(GOOD, python=(3, 10, 2)), "python", "Python 3.10.2", "3.11, 3.12 or 3.13", "cpu"),
     (replace(GOOD, python=(3, 14, 0)), "python", "Python 3.14.0", "3.11, 3.12 or 3.13", "cpu"),
     (replace(GOOD, system="Darwin"), "system", "no wheel for macOS", "Colab", "cpu"),
@@ -162,3 +176,46 @@ def test_the_command_says_what_it_found(grade: Callable[..., object]) -> None:
     assert document["ok"] is (printed.returncode == 0)
     assert {"severity", "subject", "message", "advice"} == set(document["findings"][0])
     assert document["machine"]["system"] == "Linux"
+
+
+def test_files_beside_the_kit_with_a_librarys_name_are_found(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("")
+    (tmp_path / "numpy").mkdir()
+    assert stand_ins_in(tmp_path) == {"torch": str(tmp_path / "torch.py")}  # a folder alone gives way to a library
+    (tmp_path / "numpy" / "__init__.py").write_text("")
+    assert set(stand_ins_in(tmp_path)) == {"torch", "numpy"}
+    installed = tmp_path / "site-packages"
+    (installed / "numpy").mkdir(parents=True)
+    (installed / "numpy" / "__init__.py").write_text("")
+    assert stand_ins_in(installed) == {}
+
+
+@pytest.fixture
+def kit(tmp_path: Path) -> Path:
+    """A checkout of the kit in which somebody works."""
+    for name in ("autograder", "course", "assignments"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "assignments", tmp_path / "course" / "pristine")
+    return tmp_path
+
+
+def run_in(kit: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", *arguments], cwd=kit, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("name", ["rich", "click", "torch", "json"])
+@pytest.mark.parametrize("module", ["autograder.cli.grade", "autograder.cli.course"])
+def test_a_file_with_a_librarys_name_in_the_current_folder_is_not_imported(kit: Path, name: str, module: str) -> None:
+    (kit / f"{name}.py").write_text("raise RuntimeError('HIJACKED')\n")
+    done = run_in(kit, module, "--help")
+    assert done.returncode == 0, done.stderr
+    assert "Usage" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["triton", "torch", "numpy"])
+def test_a_file_that_the_worker_would_import_for_a_library_is_named_before_it_starts(kit: Path, name: str) -> None:
+    (kit / f"{name}.py").write_text("raise RuntimeError('HIJACKED')\n")
+    done = run_in(kit, "autograder.cli.grade", "score_mask", "--device", "cpu", "--no-targets")
+    assert done.returncode == 2
+    assert "HIJACKED" not in done.stdout + done.stderr
+    assert f"{kit / name}.py stands in for the library {name}" in done.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
+import os
 import zipfile
 from pathlib import Path
 
@@ -108,6 +109,34 @@ def test_the_file_that_is_said_to_be_read_is_the_one_that_is_graded(course: Cour
     assert {place: f"hw.zip!{source}" for place, source in packed.read_as.items()} == graded
     assert packed.read_as[FLASH] == "lesson7/my_flash.py"
     assert any("my_flash.py is read (by the functions it defines), not" in note for note in packed.notes)
+
+
+def test_names_that_a_zip_cannot_hold_are_replaced_and_said(course: Course, work: Path, tmp_path: Path) -> None:
+    """Bytes that are no UTF-8, line ends, backslashes: all files are packed, each on a line of its own."""
+    names = (b"\xff\xfe.py", b"\xfe\xff.py", b"two\nlines.py", b"back\\slash.py", b"dir\xff/x.py")
+    for name in names:
+        path = Path(os.fsdecode(os.fsencode(work) + b"/" + name))
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"name = %r\n" % name)
+    files, notes = gather(work)
+    packed = submit(course, files, tmp_path / "hw.zip", ENVIRONMENT, None, NOW, started_in(course))
+    with zipfile.ZipFile(packed.path) as archive:
+        held = {name: archive.read(name) for name in archive.namelist()}
+        noted = json.loads(held.pop(MANIFEST))["files"]
+    assert {entry["path"] for entry in noted} == set(held) == set(packed.files)
+    assert set(held.values()) >= {b"name = %r\n" % name for name in names}
+    assert all(name.isprintable() and "\\" not in name for name in held)
+    assert len([note for note in notes if "not every system could unpack its name" in note]) == len(names)
+    assert all(note.isprintable() for note in notes)
+    assert packed.read_as[ONE_SHOT] == ONE_SHOT
+
+
+def test_a_single_file_with_such_a_name_is_packed_too(work: Path) -> None:
+    path = Path(os.fsdecode(os.fsencode(work) + b"/\xff\n.py"))
+    path.write_bytes(b"x = 1\n")
+    files, notes = gather(path)
+    assert files == {"\ufffd\ufffd.py": b"x = 1\n"}
+    assert notes == ("\\udcff\\n.py is packed as \ufffd\ufffd.py: not every system could unpack its name.",)
 
 
 def test_there_has_to_be_something_to_hand_in(tmp_path: Path) -> None:

@@ -59,12 +59,15 @@ def collect(
                 _refuse_mixing(out, target, reading.lms)
             outcomes, refused = _take(reading, target, roster_given=table is not None, progress=progress)
             missing, unmatched = _compare(target, table)
+            notes = [*reading.notes]
+            if table is not None and (foreign := table.foreign_ids(target.submissions)):
+                notes.append(show(foreign))
             target.save()
             total = len(target.submissions)
             outcomes = [replace(one, submission=target.submissions[one.submission.student]) for one in outcomes]
     refused = [*(Refusal(None, file.shown, _LEADS_OUT) for file in strays), *refused]
     return Collected(
-        out, reading.lms, total, tuple(outcomes), tuple(refused), reading.unknown, reading.notes, missing, unmatched
+        out, reading.lms, total, tuple(outcomes), tuple(refused), reading.unknown, tuple(notes), missing, unmatched
     )
 
 

@@ -88,6 +88,16 @@ def test_a_time_in_the_roster_is_its_own_students_and_no_namesakes(tmp_path: Pat
         assert (found["doejane_2"].submitted is not None) == (number == 0)
 
 
+def test_a_roster_with_a_universitys_student_ids_is_read_by_its_other_columns(tmp_path: Path) -> None:
+    source = make_zip(tmp_path / "a.zip", {"doejane_1_10_x.py": "a", "roerob_2_11_x.py": "b"})
+    roster = tmp_path / "roster.csv"
+    roster.write_text('Student ID,Name,lms_id\n90017,"Doe, Jane",1\n90018,"Roe, Rob",2\n')
+    _, text = run(source, "--out", tmp_path / "out", "--roster", roster, "--plain")
+    assert "not in the roster" not in text
+    assert "column Student ID holds the id of no hand-in" in " ".join(text.split())
+    assert submissions(tmp_path / "out")["doejane_1"].name == "Doe, Jane"
+
+
 def test_a_roster_that_cannot_be_read_stops_before_anything_is_written(tmp_path: Path) -> None:
     source = make_zip(tmp_path / "a.zip", {"ann_1_10_x.py": "a"})
     with pytest.raises(UsageError, match="roster"):

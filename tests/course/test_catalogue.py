@@ -1,0 +1,89 @@
+"""A slip in course.toml or exercise.toml is one sentence with the file and the key, before anything is graded."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from autograder.catalogue import GPU_TARGETS, Course, load_course
+from autograder.errors import CourseError
+from autograder.judge.oracles import load_oracle
+from autograder.judge.verdict import Case
+from autograder.protocol import RAN, CheckReply
+
+ROOT = Path(__file__).parents[2]
+FOLDER = Path("course/exercises/lesson7/score_mask")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    shutil.copytree(ROOT / "course", tmp_path / "course", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def change(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+@pytest.mark.parametrize("wrong", ["sm_9999", "sm_7", "75", "sm_75 ", "SM_75", "sm_90a", "sm_-75", "gfx942"])
+def test_a_gpu_target_that_triton_does_not_lower_for_is_refused(root: Path, wrong: str) -> None:
+    change(root / "course" / "course.toml", '"sm_75"', f'"{wrong}"')
+    with pytest.raises(CourseError, match="gpu_targets") as refused:
+        load_course(root)
+    assert str(refused.value) == (
+        f"{root / 'course' / 'course.toml'}: 'gpu_targets' names {wrong!r}, and these are allowed: "
+        f"{', '.join(GPU_TARGETS)}."
+    )
+
+
+@pytest.mark.parametrize("right", GPU_TARGETS)
+def test_every_capability_that_triton_lowers_for_is_taken(root: Path, right: str) -> None:
+    change(root / "course" / "course.toml", '"sm_75"', f'"{right}"')
+    assert load_course(root).gpu_targets[0] == right
+
+
+@pytest.mark.parametrize("wrong", ["../score_mask", "/etc", "a/b", "", "a\\\\b"])
+def test_an_exercise_is_a_folder_of_its_lesson(root: Path, wrong: str) -> None:
+    change(root / "course" / "course.toml", '"score_mask"', f'"{wrong}"')
+    with pytest.raises(CourseError, match=r"course\.toml: the exercise .* is not the name of a folder"):
+        load_course(root)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('name = "mask_scores"', 'name = "os.system"', "[[functions]] 1: 'name' says 'os.system'"),
+        ('name = "mask_scores"', 'name = "lambda"', "[[functions]] 1: 'name' says 'lambda'"),
+        ('name = "mask_scores"', 'name = ""', "[[functions]] 1: 'name' says ''"),
+        ('"offs_m"', '"offs m"', "[[functions]] 1: 'parameters' says 'offs m'"),
+        ('constexpr = ["CAUSAL"]', 'constexpr = ["CASUAL"]', "'constexpr' names 'CASUAL'"),
+        ("file = ", 'file = "../x.py" #', "exercise.toml: 'file' is '../x.py'"),
+        ("file = ", 'file = "/tmp/x.py" #', "exercise.toml: 'file' is '/tmp/x.py'"),
+        ("file = ", 'file = "a/../../x.py" #', "exercise.toml: 'file' is 'a/../../x.py'"),
+        ("file = ", r'file = "..\\x.py" #', r"exercise.toml: 'file' is '..\\x.py'"),
+        ("file = ", 'file = "x.txt" #', "exercise.toml: 'file' is 'x.txt'"),
+        ("case = {", "case = { a = nan,", "[[checks]] 1: 'case' says a = nan"),
+        ("case = {", "case = { a = -inf,", "[[checks]] 1: 'case' says a = -inf"),
+        ("case = {", "case = { a = [1, { b = inf }],", "[[checks]] 1: 'case' says a = [1, {'b': inf}]"),
+    ],
+)
+def test_a_slip_in_an_exercise_is_refused_with_file_and_key(root: Path, old: str, new: str, words: str) -> None:
+    change(root / FOLDER / "exercise.toml", old, new)
+    with pytest.raises(CourseError) as refused:
+        load_course(root)
+    assert words in str(refused.value)
+    assert str(refused.value).startswith(str(root / FOLDER / "exercise.toml"))
+    assert "\n" not in str(refused.value)
+
+
+def test_an_output_to_compare_that_the_oracle_knows_nothing_of_is_the_courses_fault(course: Course) -> None:
+    exercise = course.exercise("score_mask")
+    wrong = replace(exercise, compare={**exercise.compare, "sums": "close"})
+    case = Case(wrong, wrong.checks[0], load_oracle(wrong.oracle), 7)
+    with pytest.raises(CourseError, match=r"exercise\.toml: \[compare\] names 'sums', and oracle\.py has values for s"):
+        case.judge(CheckReply(wrong.checks[0].id, RAN, "", None, 0.0, {}, {}))

@@ -22,9 +22,12 @@ from autograder.worker.sandbox._rehearsal import Serve, runs
 
 # Seconds in which the layers to leave out have to be found; a server that takes longer to start counts as dead.
 _PATIENCE = 60.0
-_UNUSABLE = (
-    "Not even a kernel of the grader's own runs here. Is memory limited (ulimit -v), the disk full, or Triton damaged?"
-)
+_UNUSABLE = "Not even a kernel of the grader's own runs here. "
+_CAUSES = {
+    "cuda": "Is the GPU out of memory, is there no C compiler, or is the disk full?",
+    "cpu": "Is memory limited (ulimit -v), or is the disk full?",
+    "targets": "Is memory limited (ulimit -v), or is the disk full?",
+}
 _NOT_ROOT = "only root can give a child a user of its own"
 
 
@@ -89,7 +92,7 @@ def _rehearse(confinement: Confinement, serve: Serve, base: Path) -> tuple[Confi
         if cache is not None:
             return replace(fewer, cache=cache), dict.fromkeys(dropped, f"{what} under it on this machine")
         if not dropped and runs(bare, serve, base) is None:
-            raise Unusable(_UNUSABLE)  # no layer's fault, and no student's
+            raise Unusable(_UNUSABLE + _CAUSES[confinement.device])  # no layer's fault, and no student's
         if time.monotonic() > end:
             return bare, dict.fromkeys(confinement.layers, f"{what} under it on this machine, or not in time")
     return confinement, {}

@@ -74,19 +74,21 @@ class ClassRun:
         """
         summary = Summary()
         with self.store.locked(), _Graders(self.make_grader) as graders:
-            self._require_passing_solutions(graders)
             marks = self._marks(graders.current())
             left = iter(hand_ins)
             running: dict[Future[RunResult | None], HandInPath] = {}
             done = 0
-            with ThreadPoolExecutor(self.workers, thread_name_prefix="hand-in") as executor:
+            with ThreadPoolExecutor(1) as beside, ThreadPoolExecutor(self.workers, "hand-in") as executor:
+                solutions = beside.submit(self._require_passing_solutions, graders)
                 try:
                     while True:
                         # No more are queued than can soon run: a class of any size takes the same room.
                         while len(running) < 2 * self.workers and (hand_in := next(left, None)) is not None:
-                            running[executor.submit(self._one, hand_in, marks, graders)] = hand_in
+                            running[executor.submit(self._one, hand_in, marks, graders, solutions)] = hand_in
                         if not running:
                             break
+                        if solutions.done():
+                            solutions.result()
                         finished, _ = wait(running, return_when=FIRST_COMPLETED)
                         for future in finished:
                             hand_in = running.pop(future)
@@ -147,11 +149,16 @@ class ClassRun:
     def _request(self, hand_in: HandInPath, exercises: tuple[Exercise, ...]) -> Request:
         return Request(hand_in.path, exercises, self.seed, self.reference, hand_in.student)
 
-    def _one(self, hand_in: HandInPath, marks: Mapping[str, str], graders: _Graders) -> RunResult | None:
+    def _one(
+        self, hand_in: HandInPath, marks: Mapping[str, str], graders: _Graders, solutions: Future[None]
+    ) -> RunResult | None:
         """Grade what is missing or changed of one hand-in and write its result; None if nothing is.
 
+        Nothing is written before the ``solutions`` have passed.
+
         Raises:
-            _OutOfReachError: it cannot be read any more.
+            CourseError: one of them did not.
+            _OutOfReachError: the hand-in cannot be read any more.
         """
         _require_in_reach(hand_in.path)
         content = fingerprint(hand_in.path)
@@ -161,6 +168,7 @@ class ClassRun:
             return None
         left = tuple(exercise for exercise in self.exercises if exercise.id not in fresh)
         result = self._grade(self._request(hand_in, left), graders)
+        solutions.result()
         _require_in_reach(hand_in.path)  # of what vanished meanwhile nothing was graded
         graders.current()  # raises if the run was stopped meanwhile: a result of half a worker is none
         order = [exercise.id for exercise in self.course.exercises]

@@ -144,13 +144,19 @@ def test_as_few_layers_as_possible_are_left_out(
     assert reasons == dict.fromkeys(dropped, "CUDA does not open under it on this machine")
 
 
-@pytest.mark.parametrize(("device", "said"), [("cuda", "Is the GPU out of memory"), ("cpu", "Is memory limited")])
-def test_a_device_that_does_not_work_at_all_is_said_to(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, device: str, said: str
+def test_a_gpu_that_does_not_work_at_all_costs_no_layer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(_probe, "runs", lambda *_: None)
+    every = Confinement("cuda", frozenset({LANDLOCK, SECCOMP}), ())
+    assert _probe._rehearse(every, lambda *_: None, tmp_path) == (every, {})
+
+
+@pytest.mark.parametrize("device", ["cpu", "targets"])
+def test_surroundings_in_which_nothing_runs_are_said_to(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, device: str
 ) -> None:
     monkeypatch.setattr(_probe, "runs", lambda *_: None)
     every = Confinement(device, frozenset({LANDLOCK, SECCOMP}), ())
-    with pytest.raises(_probe.Unusable, match=said):
+    with pytest.raises(_probe.Unusable, match="Is memory limited"):
         _probe._rehearse(every, lambda *_: None, tmp_path)
 
 

@@ -22,12 +22,9 @@ from autograder.worker.sandbox._rehearsal import Serve, runs
 
 # Seconds in which the layers to leave out have to be found; a server that takes longer to start counts as dead.
 _PATIENCE = 60.0
-_UNUSABLE = "Not even a kernel of the grader's own runs here. "
-_CAUSES = {
-    "cuda": "Is the GPU out of memory, is there no C compiler, or is the disk full?",
-    "cpu": "Is memory limited (ulimit -v), or is the disk full?",
-    "targets": "Is memory limited (ulimit -v), or is the disk full?",
-}
+_UNUSABLE = (
+    "Not even a kernel of the grader's own runs here. Is memory limited (ulimit -v), the disk full, or Triton damaged?"
+)
 _NOT_ROOT = "only root can give a child a user of its own"
 
 
@@ -48,7 +45,7 @@ def probe(device: str, serve: Serve) -> Outcome:
     """Try everything out in the current folder; ``serve`` does a job as a child of the server does.
 
     Raises:
-        Unusable: nothing runs, whatever is left out.
+        Unusable: nothing runs on the CPU, whatever is left out.
     """
     root = os.geteuid() == 0
     base = Path(tempfile.mkdtemp(prefix="probe-", dir=os.getcwd()))
@@ -92,7 +89,9 @@ def _rehearse(confinement: Confinement, serve: Serve, base: Path) -> tuple[Confi
         if cache is not None:
             return replace(fewer, cache=cache), dict.fromkeys(dropped, f"{what} under it on this machine")
         if not dropped and runs(bare, serve, base) is None:
-            raise Unusable(_UNUSABLE + _CAUSES[confinement.device])  # no layer's fault, and no student's
+            if confinement.device == "cuda":
+                break  # no layer's fault: the first job says what CUDA lacks
+            raise Unusable(_UNUSABLE)  # no layer's fault, and no student's
         if time.monotonic() > end:
             return bare, dict.fromkeys(confinement.layers, f"{what} under it on this machine, or not in time")
     return confinement, {}

@@ -12,8 +12,6 @@ import sys
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,14 +20,11 @@ import triton.language as tl
 from triton.runtime import interpreter as triton_interpreter
 
 from autograder.worker.buffers import Buffer, poison, shape_text
-from autograder.worker.faults import NotOneTruth, Violation
+from autograder.worker.faults import Violation
 
 NATIVE_MEMORY = frozenset({"load", "store", "atomic_rmw", "atomic_cas"})
 # Arithmetic on values, no addresses (since Triton 3.9).
 NATIVE_MATH = frozenset({"fma_fp32", "fma_fp64"})
-
-
-_TRITON = str(Path(triton_interpreter.__file__).parents[1])
 
 
 class MemoryGuard:
@@ -49,16 +44,19 @@ class MemoryGuard:
         self.largest: dict[str, int] = defaultdict(int)
 
     def load(self, ptrs: Any, mask: Any, other: Any, dtype: Any) -> Any:
-        for name, lanes in self._check(ptrs, mask, np.dtype(dtype).itemsize, "loads"):
+        addresses = _active(ptrs, mask)
+        for number, lanes in self._check(addresses, np.dtype(dtype).itemsize, "loads"):
+            name = self._buffers[number].name
             self.total[name] += lanes
             self.largest[name] = max(self.largest[name], lanes)
             if self._authors:
-                self._note_author(ptrs, mask, name, "loads")
+                self._note_author(addresses, number, "loads")
         return self._native.load(ptrs, mask, other, dtype)
 
     def store(self, ptrs: Any, value: Any, mask: Any) -> Any:
-        for name, _ in self._check(ptrs, mask, value.dtype.itemsize, "stores"):
-            self._note_author(ptrs, mask, name, "stores")
+        addresses = _active(ptrs, mask)
+        for number, _ in self._check(addresses, value.dtype.itemsize, "stores"):
+            self._note_author(addresses, number, "stores")
         return self._native.store(ptrs, value, mask)
 
     def begin_launch(self) -> None:
@@ -80,17 +78,15 @@ class MemoryGuard:
             raise Violation(f"The kernel uses {name}, which this exercise does not allow.")
         return value
 
-    def _note_author(self, ptrs: Any, mask: Any, name: str, verb: str) -> None:
+    def _note_author(self, addresses: Any, number: int, verb: str) -> None:
         """Note which program stores to which element, and the first element that two have to do with.
 
         Here programs run one after another, from the first on; on a GPU they run at once and in any order, and such an
         element holds whatever came last.
         """
-        number = next(i for i, buffer in enumerate(self._buffers) if buffer.name == name)
         buffer = self._buffers[number]
         if not buffer.writable:
             return
-        addresses = np.asarray(ptrs, dtype=np.uint64)[np.broadcast_to(np.asarray(mask, dtype=bool), np.shape(ptrs))]
         start, end = self._bounds[number]
         elements = (addresses[(addresses >= start) & (addresses < end)] - np.uint64(start)).astype(np.int64)
         elements //= buffer.tensor.element_size()
@@ -99,24 +95,23 @@ class MemoryGuard:
         program = x + (y << 20) + (z << 40)
         others = (authors[elements] != -1) & (authors[elements] != program)
         if others.any():
-            self.disputed.setdefault(f"{verb}_of_another.{name}", int(elements[np.argmax(others)]))
+            self.disputed.setdefault(f"{verb}_of_another.{buffer.name}", int(elements[np.argmax(others)]))
         if verb == "stores":
             authors[elements] = program
 
     def _check_atomic(self, ptrs: Any, mask: Any, value: Any) -> None:
         if not self._allow_atomics:
             raise Violation("The kernel uses an atomic operation, which this exercise does not allow.")
-        self._check(ptrs, mask, value.dtype.itemsize, "stores")
+        self._check(_active(ptrs, mask), value.dtype.itemsize, "stores")
 
-    def _check(self, ptrs: Any, mask: Any, size: int, verb: str) -> list[tuple[str, int]]:
-        """The buffers and how many active lanes touch each; raises Violation for a lane outside."""
-        addresses = np.asarray(ptrs, dtype=np.uint64)[np.broadcast_to(np.asarray(mask, dtype=bool), np.shape(ptrs))]
+    def _check(self, addresses: Any, size: int, verb: str) -> list[tuple[int, int]]:
+        """The numbers of the buffers and how many lanes touch each; raises Violation for a lane outside."""
         if addresses.size == 0:
             return []
         if (number := self._inside_one(addresses, size)) is not None and (
             verb == "loads" or self._buffers[number].writable
         ):
-            return [(self._buffers[number].name, int(addresses.size))]
+            return [(number, int(addresses.size))]
         index = np.searchsorted(self._starts, addresses, side="right").astype(np.int64) - 1
         inside = index >= 0
         last = addresses + np.uint64(size)
@@ -129,7 +124,7 @@ class MemoryGuard:
                     raise Violation(f"The kernel stores to its input {self._buffers[number].name}.")
         # One access may spread over several tensors, by intent: each lane counts for the one that it touches.
         counts = np.bincount(index, minlength=len(self._buffers))
-        return [(self._buffers[number].name, int(counts[number])) for number in np.flatnonzero(counts)]
+        return [(int(number), int(counts[number])) for number in np.flatnonzero(counts)]
 
     def _inside_one(self, addresses: Any, size: int) -> int | None:
         """The buffer that holds all of the (aligned) addresses, as nearly every access of a right kernel has one."""
@@ -161,15 +156,10 @@ class MemoryGuard:
         )
 
 
-class Recorder:
-    """The largest dimension of any tile that came up."""
-
-    def __init__(self) -> None:
-        self.largest_dimension = 1
-
-    def see(self, data: Any) -> None:
-        if data.ndim and (longest := max(data.shape)) > self.largest_dimension:
-            self.largest_dimension = longest
+def _active(ptrs: Any, mask: Any) -> Any:
+    """The addresses that an access touches: those of the lanes that are not masked off."""
+    addresses, active = np.asarray(ptrs, dtype=np.uint64), np.asarray(mask, dtype=bool)
+    return addresses[active if active.shape == addresses.shape else np.broadcast_to(active, addresses.shape)]
 
 
 @contextlib.contextmanager
@@ -177,7 +167,7 @@ def guarded(buffers: list[Buffer], allow_atomics: bool) -> Iterator[dict[str, fl
     """While active, the interpreter touches only ``buffers``; the mapping it yields is filled in at the end."""
     measurements: dict[str, float] = {}
     guard = MemoryGuard(triton_interpreter._interpreter, buffers, allow_atomics)
-    recorder = Recorder()
+    largest_dimension = 1
     builder = triton_interpreter.InterpreterBuilder
     handle = triton_interpreter.TensorHandle
     masked_load, post_init = builder.create_masked_load, handle.__post_init__
@@ -189,8 +179,11 @@ def guarded(buffers: list[Buffer], allow_atomics: bool) -> Iterator[dict[str, fl
         return masked_load(self, ptrs, mask, other, *args, **kwargs)
 
     def observed_post_init(self: Any) -> None:
+        nonlocal largest_dimension
         post_init(self)
-        recorder.see(self.data)
+        shape = self.data.shape
+        if shape and (longest := max(shape)) > largest_dimension:
+            largest_dimension = longest
 
     triton_interpreter._interpreter = guard
     builder.create_masked_load = poisoned_load
@@ -201,7 +194,7 @@ def guarded(buffers: list[Buffer], allow_atomics: bool) -> Iterator[dict[str, fl
         triton_interpreter._interpreter = guard._native
         builder.create_masked_load = masked_load
         handle.__post_init__ = post_init
-        measurements["largest_dimension"] = float(recorder.largest_dimension)
+        measurements["largest_dimension"] = float(largest_dimension)
         measurements.update({f"total_load.{name}": float(count) for name, count in guard.total.items()})
         measurements.update({f"largest_load.{name}": float(count) for name, count in guard.largest.items()})
         measurements.update({name: float(element) for name, element in guard.disputed.items()})
@@ -210,57 +203,6 @@ def guarded(buffers: list[Buffer], allow_atomics: bool) -> Iterator[dict[str, fl
 def begin_launch() -> None:
     """Within `guarded`: another launch begins."""
     triton_interpreter._interpreter.begin_launch()
-
-
-class _Kept:
-    """In place of Triton's list of what to undo after a launch: nothing is."""
-
-    def restore(self) -> None:
-        pass
-
-
-def settle() -> None:
-    """Make this process one that interprets, and does nothing else; half as slow as Triton leaves it.
-
-    Triton puts the interpreter's functions in the place of the language's before each launch and at each call of one
-    jit function by another, and takes them away after each launch.  Here they are put there once.  Tiles are strict
-    about their truth, see `_single_truth`.  Integers wrap around as they do on a GPU, where Triton looks for overflow
-    in debug mode only; a wrong address is noticed all the same, by `MemoryGuard`.
-    """
-    builder = triton_interpreter.interpreter_builder
-    builder.options = replace(builder.options, sanitize_overflow=False)
-    patch, patch_tensor = triton_interpreter._patch_lang, triton_interpreter._patch_lang_tensor
-    patched: set[frozenset[int]] = set()
-
-    def patch_once(function: Any) -> _Kept:
-        modules = frozenset(id(value) for value in function.__globals__.values() if value is tl or value is tl.core)
-        if modules not in patched:
-            patch(function)
-            patched.add(modules)
-        return _Kept()
-
-    def strict_patch_tensor(tensor: Any, scope: Any) -> None:
-        patch_tensor(tensor, scope)
-        scope.set_attr(tensor, "__bool__", _single_truth)
-
-    triton_interpreter._patch_lang = patch_once
-    triton_interpreter._patch_lang_tensor = strict_patch_tensor
-
-
-def _single_truth(tensor: Any) -> bool:
-    """The interpreter takes any tile for true in `and`, `or`, `not` and `if`, which is wrong without a word.
-
-    Triton's own code asks tiles for their truth too, to see whether they are there: it gets its answer.
-    """
-    data = tensor.handle.data
-    if data.size != 1:
-        if sys._getframe(1).f_code.co_filename.startswith(_TRITON):
-            return True
-        raise NotOneTruth(
-            "`and`, `or`, `not` and `if` take a single truth value, and this is a tile of them. "
-            "Between tiles write &, | and ~, with parentheses around comparisons."
-        )
-    return bool(data)
 
 
 def _undefined(ptrs: Any) -> Any:

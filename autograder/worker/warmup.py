@@ -31,7 +31,7 @@ def warm_up(device: str) -> None:
     if device == "cpu":
         import torch
 
-        from autograder.worker.interpreter import settle
+        from autograder.worker.settled import settle
 
         settle()
         _kernel[(1,)](torch.ones(16, 16), 16, BLOCK=16, helper=_add_one)

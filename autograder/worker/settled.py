@@ -13,6 +13,7 @@ import triton.language as tl
 from triton.runtime import interpreter as triton_interpreter
 
 from autograder.worker.faults import NotOneTruth
+from autograder.worker.hints import hold_to_hints
 
 _TRITON = str(Path(triton_interpreter.__file__).parents[1])
 _OF_TILES = "_attributes_of_tiles"
@@ -31,7 +32,7 @@ def settle() -> None:
     Triton puts the interpreter's functions in the place of the language's before each launch and at each call of one
     jit function by another, and takes them away after each launch.  Here they are put there once.  Tiles are strict
     about their truth, see `_single_truth`.  Integers wrap around as they do on a GPU, where Triton looks for overflow
-    in debug mode only; a wrong address is noticed all the same, by `MemoryGuard`.
+    in debug mode only; a wrong address is noticed all the same, by `MemoryGuard`.  Hints are held to, see `hints`.
     """
     builder = triton_interpreter.interpreter_builder
     builder.options = replace(builder.options, sanitize_overflow=False)
@@ -39,6 +40,7 @@ def settle() -> None:
     triton_interpreter._get_np_dtype = _remembering_dtypes(triton_interpreter._get_np_dtype)
     tl.block_type.__init__ = _remembering_block_types(tl.block_type.__init__)
     tl.tensor.__init__ = _remembering_shapes(tl.tensor.__init__)
+    hold_to_hints()
 
 
 def _patch_once() -> None:

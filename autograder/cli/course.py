@@ -18,6 +18,7 @@ from autograder.cli._grade import grade, override
 from autograder.cli.common import current_course, progress_bar, run, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, UsageError
 from autograder.machine import choose_device
+from autograder.release.files import write_whole
 from autograder.reports.terminal import make_console, print_run
 from autograder.result import RunResult
 from autograder.selfcheck import PROOFS, Proof, SelfCheck
@@ -161,7 +162,7 @@ def _write_json(path: str, device: str, proofs: list[Proof]) -> None:
     if path == "-":
         click.echo(text, nl=False)
     else:
-        Path(path).write_text(text, encoding="utf-8")
+        write_whole(Path(path), text.encode())
 
 
 cli.add_command(collect)

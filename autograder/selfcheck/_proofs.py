@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from autograder.catalogue import Course, Exercise
+from autograder.errors import MarkerError
 from autograder.plan import Reference
 from autograder.release.stubs import generate_stubs
 from autograder.result import ExerciseResult, RunResult
@@ -80,7 +81,12 @@ class SelfCheck:
         return proof
 
     def _stubs(self, proof: Proof, step: Step) -> None:
-        stubs = generate_stubs(self._course)
+        try:
+            stubs = generate_stubs(self._course)
+        except MarkerError as error:  # a stub that gives its solution away
+            proof.checked += 1
+            proof.findings.append(Finding("solutions", str(error)))
+            return
         with self._handin(stubs) as folder:
             result = self._grade(folder, self._course.exercises)
         self._present("the stubs, as students get them", result)

@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from autograder.catalogue import Course, load_course
+from autograder.release.markers import BEGIN, END
 from autograder.selfcheck import PROOFS, Proof, SelfCheck
 from autograder.selfcheck._mutants import mutants
 from autograder.session import Grader
 
 ROOT = Path(__file__).parents[2]
+MARKERS = (BEGIN, END)
 
 
 def prove(course: Course, grader: Grader, name: str) -> Proof:
@@ -78,6 +80,18 @@ def test_a_stub_that_is_not_what_its_solution_makes_is_found(broken_course: Path
     stub = broken_course / "assignments" / "lesson7" / "one_shot_attention.py"
     stub.write_text(stub.read_text(encoding="utf-8") + "# drift\n")
     assert any("is not what its solution makes" in item for item in findings(broken_course, "stubs"))
+
+
+def test_a_solution_that_its_stub_would_give_away_is_found(broken_course: Path) -> None:
+    solution = broken_course / "solutions" / "lesson7" / "one_shot_attention.py"
+    lines = solution.read_text(encoding="utf-8").split("\n")
+    begin, end = (next(n for n, line in enumerate(lines) if line.strip() == marker) for marker in MARKERS)
+    region = [line for line in lines[begin + 1 : end] if "#:" not in line]
+    with Grader(load_course(broken_course), "cpu", targets="off") as grader:
+        solution.write_text("\n".join([*lines[:begin], *region, *lines[end + 1 :]]))
+        proof = prove(load_course(broken_course), grader, "stubs")
+    assert "load_tiles has no solution region" in proof.findings[0].message
+    assert not proof.ok
 
 
 def test_a_wrong_solution_is_found(broken_course: Path) -> None:

@@ -17,6 +17,7 @@ from autograder.catalogue import Course, Exercise
 from autograder.cli._doctor import doctor
 from autograder.cli._submit import submit
 from autograder.cli.common import (
+    WholeNumber,
     assignments,
     current_course,
     describe,
@@ -80,7 +81,7 @@ def cli() -> None:
 @cli.command()
 @click.argument("exercises", nargs=-1, metavar="[EXERCISE]...")
 @click.option("--dir", "folder", type=click.Path(path_type=Path), help="What to grade: a folder, .py, .ipynb or .zip.")
-@click.option("--lesson", type=int, help="Only the exercises of this lesson.")
+@click.option("--lesson", type=WholeNumber(), help="Only the exercises of this lesson.")
 @click.option(
     "--device",
     type=click.Choice(["auto", "cpu", "cuda"]),
@@ -89,7 +90,7 @@ def cli() -> None:
     help="Where kernels run: cpu is Triton's interpreter.",
 )
 @click.option(
-    "--seed", type=click.IntRange(0, 2**31 - 1), default=DEFAULT_SEED, show_default=True, help="Seed of the inputs."
+    "--seed", type=WholeNumber(0, 2**31 - 1), default=DEFAULT_SEED, show_default=True, help="Seed of the inputs."
 )
 @click.option("--json", "json_path", metavar="PATH|-", help="Write the result as JSON; with - stdout holds it alone.")
 @click.option("--plain", is_flag=True, help="No colour, ASCII only.")
@@ -200,9 +201,7 @@ def list_exercises() -> int:
 
 @cli.command()
 @click.argument("exercise_id", metavar="EXERCISE")
-@click.option(
-    "--level", type=click.IntRange(1, 3), default=1, show_default=True, help="1 is a nudge, 3 is almost there."
-)
+@click.option("--level", type=WholeNumber(1, 3), default=1, show_default=True, help="1 is a nudge, 3 is almost there.")
 @shared_options
 def hint(exercise_id: str, level: int) -> int:
     """Show one of an exercise's three hints.

@@ -36,8 +36,8 @@ def make_stub(solution: str, name: str) -> str:
     """The stub for a solution's text; ``name`` is for error messages.
 
     Raises:
-        MarkerError: markers do not pair up or are misspelt, a region has no stub line to say what is missing, or a stub line
-            stands outside the regions.
+        MarkerError: markers do not pair up or are misspelt, a region has no stub line to say what is missing, or a
+            stub line stands outside the regions.
     """
     lines: list[str] = []
     for number, line, inside in _walk(solution, name):

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -89,7 +89,7 @@ class SelfCheck:
             return
         with self._handin(stubs) as folder:
             result = self._grade(folder, self._course.exercises)
-        self._present("the stubs, as students get them", result)
+        self._present("the stubs, as students get them", result, "--only stubs")
         for exercise in result.exercises:
             proof.checked += 1
             if exercise.outcome != "not-started":
@@ -106,7 +106,7 @@ class SelfCheck:
 
     def _solutions(self, proof: Proof, step: Step) -> None:
         result = self._solution_result()
-        self._present("the solutions", result)
+        self._present("the solutions", result, "--only solutions")
         for exercise in result.exercises:
             if not exercise.counts and exercise.outcome == "skipped":
                 proof.skipped += 1
@@ -167,7 +167,8 @@ class SelfCheck:
             for other in result.exercises:
                 if other.id != own.id and other.counts and not other.passed:
                     proof.findings.append(Finding(variant.label, f"costs points on {other.id}: {_why(other)}"))
-            self._present(f"a wrong kernel: {variant.label}", result)
+            title = f"a wrong kernel: {variant.label}, added to its solution"
+            self._present(title, result, f"--mistake {variant.label}")
 
     def _unusual(self, proof: Proof, step: Step) -> None:
         for variant, result in self._each_variant(list(unusual(self._course)), proof, step):
@@ -253,9 +254,16 @@ class SelfCheck:
     def _grade(self, folder: Path, exercises: tuple[Exercise, ...]) -> RunResult:
         return self._grader.grade(Request(folder, exercises, reference=self._reference))
 
-    def _present(self, title: str, result: RunResult) -> None:
-        if self._show is not None:
-            self._show(title, result)
+    def _present(self, title: str, result: RunResult, options: str) -> None:
+        """Show a result; what repeats it is this proof, since nothing of it lies in ``assignments/``."""
+        if self._show is None:
+            return
+        again = f"course selfcheck {options} --show --device {self._grader.device}"
+        exercises = []
+        for exercise in result.exercises:
+            checks = (replace(check, repro=again if check.repro else None) for check in exercise.checks)
+            exercises.append(replace(exercise, checks=tuple(checks)))
+        self._show(title, replace(result, exercises=tuple(exercises)))
 
     @contextmanager
     def _handin(self, files: Mapping[str, str]) -> Iterator[Path]:

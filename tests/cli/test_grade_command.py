@@ -152,6 +152,26 @@ def test_a_wrong_command_line_ends_with_2(grade: Grade) -> None:
         assert "Traceback" not in printed.stderr
 
 
+def test_a_number_that_is_none_is_said_in_plain_words(grade: Grade) -> None:
+    for option, words in (
+        (("--seed", "abc"), "'abc' is no whole number from 0 to 2147483647."),
+        (("--seed", "-1"), "'-1' is no whole number from 0 to 2147483647."),
+        (("--lesson", "seven"), "'seven' is no whole number."),
+    ):
+        printed = grade(*option, "--root", ROOT)
+        assert printed.returncode == 2
+        assert words in printed.stderr
+
+
+def test_a_result_goes_where_a_link_points_and_into_pipes(grade: Grade, student: Path) -> None:
+    (student / "link.json").symlink_to("real.json")
+    assert grade("doctor", "--json", "link.json", cwd=student).returncode in (0, 1)
+    assert (student / "link.json").is_symlink()
+    assert json.loads((student / "real.json").read_text())["schema"] == 1
+    printed = grade("doctor", "--json", "/dev/stdout", cwd=student)
+    assert '"schema": 1' in printed.stdout
+
+
 def test_a_result_that_cannot_be_written_is_a_sentence(grade: Grade) -> None:
     printed = grade("nope", "--root", ROOT, "--json", "missing/folder/r.json")
     assert printed.returncode == 2

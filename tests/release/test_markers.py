@@ -81,7 +81,7 @@ def test_a_function_without_a_region_is_handed_out_only_if_nobody_is_to_write_it
     text = f"{without_markers(SOLUTION)}\n{SOLUTION.replace('def f', 'def g')}"
     stub = make_stub(text, "f.py")
     refuse_given_away(text, stub, ["g"], "f.py")
-    with pytest.raises(MarkerError, match="f.py, line 1: f has no solution region"):
+    with pytest.raises(MarkerError, match=r"f\.py, line 1: f has no solution region"):
         refuse_given_away(text, stub, ["f", "g"], "f.py")
 
 

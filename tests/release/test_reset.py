@@ -119,7 +119,10 @@ def test_another_broken_function_stays_as_it_is(course: Course, solved: Path) ->
     reset_exercise(course, course.exercise("score_mask"), solved)
     after = solved.read_text(encoding="utf-8")
     assert "def pin_ghost_rows((" in after
-    assert functions(after.replace("rows((", "rows("))["mask_scores"] == functions(generate_stubs(course)[STUB])["mask_scores"]
+    assert (
+        functions(after.replace("rows((", "rows("))["mask_scores"]
+        == functions(generate_stubs(course)[STUB])["mask_scores"]
+    )
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig", "latin-1"])

@@ -72,7 +72,9 @@ def test_a_solution_that_its_stub_would_give_away_is_neither_released_nor_graded
     kept = [line for line in text[begin:end].split("\n")[1:] if not line.lstrip().startswith("#:")]
     path.write_text(text[:begin] + "\n".join(kept) + text[end:].partition("\n")[2], encoding="utf-8")
     for refused in (generate_stubs, pristine_stubs, write_stubs, lambda given: release(given, tmp_path / "out")):
-        with pytest.raises(MarkerError, match=r"one_shot_attention\.py, line \d+: load_tiles has no solution region") as told:
+        with pytest.raises(
+            MarkerError, match=r"one_shot_attention\.py, line \d+: load_tiles has no solution region"
+        ) as told:
             refused(course)
         assert told.value.exit_code == 3
     assert not (tmp_path / "assignments").exists()

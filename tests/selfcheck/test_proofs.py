@@ -10,6 +10,7 @@ import pytest
 
 from autograder.catalogue import Course, load_course
 from autograder.release.markers import BEGIN, END
+from autograder.result import RunResult
 from autograder.selfcheck import PROOFS, Proof, SelfCheck
 from autograder.selfcheck._mutants import mutants
 from autograder.session import Grader
@@ -108,6 +109,19 @@ def test_checks_too_weak_for_a_mistake_are_found(broken_course: Path) -> None:
     toml.write_text(text.split("[[checks]]")[0] + "[[checks]]" + text.split("[[checks]]")[1])
     found = findings(broken_course, "mistakes")
     assert "score_mask/causal_forgotten: passes every check of its exercise" in found
+
+
+def test_what_is_shown_is_repeated_by_the_command_that_showed_it(broken_course: Path) -> None:
+    """`grade check` would grade what lies in assignments/."""
+    shown: dict[str, RunResult] = {}
+    course = load_course(broken_course)
+    with Grader(course, "cpu", targets="off") as grader:
+        check = SelfCheck(course, grader, 2, shown.__setitem__, "score_mask/causal_forgotten")
+        check.run("mistakes", lambda done, total: None)
+    [(title, result)] = shown.items()
+    assert title == "a wrong kernel: score_mask/causal_forgotten, added to its solution"
+    again = {check.repro for exercise in result.exercises for check in exercise.checks if check.repro}
+    assert again == {"course selfcheck --mistake score_mask/causal_forgotten --show --device cpu"}
 
 
 def test_mutants_change_one_thing_each() -> None:

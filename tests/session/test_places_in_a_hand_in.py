@@ -50,7 +50,11 @@ def test_a_function_that_is_defined_twice_is_named(course: Course, tmp_path: Pat
 
 def test_what_is_defined_once_is_not(course: Course, tmp_path: Path) -> None:
     quoted = f'"""Before:\n{STUB}"""\n'
-    for text in (solution(), f"{quoted}{solution()}", f"{solution()}def helper():\n    pass\ndef helper():\n    pass\n"):
+    for text in (
+        solution(),
+        f"{quoted}{solution()}",
+        f"{solution()}def helper():\n    pass\ndef helper():\n    pass\n",
+    ):
         (tmp_path / NAME).write_text(text)
         assert notes(course, tmp_path) == ()
 
@@ -64,9 +68,7 @@ def make_notebook(path: Path, *cells: str) -> Path:
 
 def test_in_a_notebook_cells_are_named(course: Course, cpu_grader: Grader, tmp_path: Path) -> None:
     path = make_notebook(tmp_path / "work.ipynb", "import triton\nimport triton.language as tl", STUB, f"\n{STUB}")
-    assert notes(course, path) == (
-        "mask_scores is defined in cell 2, line 2 and cell 3, line 3; the last one counts.",
-    )
+    assert notes(course, path) == ("mask_scores is defined in cell 2, line 2 and cell 3, line 3; the last one counts.",)
     result = cpu_grader.grade(Request(path, (course.exercise("score_mask"),)))
     [exercise] = result.exercises
     assert (exercise.cell, exercise.line, exercise.begins) == (3, 3, "cell 3, line 3")

@@ -41,7 +41,6 @@ CELLS = notebook(work(FLASH, "cells"))
         ({LESSON: b"\xff", FLAT: OLD}, FLAT, "refused"),
         ({LESSON: b"\xff", NOTEBOOK: CELLS}, NOTEBOOK, "refused"),
         ({LESSON: b"\xff", FLAT: stub(FLASH)}, LESSON, "unchanged"),
-        ({LESSON: work(FLASH), FLAT: "# nothing here\n"}, LESSON, "none of the functions is in it"),
         ({"a/lesson7/flash_attention.py": OLD, LESSON: work(FLASH)}, LESSON, "only one"),
         ({"Flash_Attention.py": OLD, FLAT: work(FLASH)}, FLAT, "spelled differently"),
         ({"flash_attention (1).py": OLD, FLAT: work(FLASH)}, FLAT, "a copy"),

@@ -90,3 +90,11 @@ def test_a_refused_function_is_shown_from_its_own_line(course: Course, tmp_path:
     assert plan.outcome in ("refused", "compile-error")
     assert plan.line == at
     assert plan.message.startswith("Line ")
+
+
+def test_a_file_without_any_of_the_functions_is_not_called_unchanged(course: Course, tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / NAME).write_text(solution())
+    (tmp_path / NAME).write_text("# nothing here\n")
+    said = plan_exercises(course, tmp_path, course.exercises, None)[1]
+    assert f"For lesson7/{NAME}, old/{NAME} is read, not {NAME} (none of the functions is in it)." in said

@@ -29,7 +29,7 @@ from autograder.bulk.secret import load_secret
 from autograder.bulk.store import Store
 from autograder.bulk.table import write_grades
 from autograder.catalogue import Course
-from autograder.cli.common import current_course, progress_bar, require_machine, shared_options
+from autograder.cli.common import WholeNumber, current_course, progress_bar, require_machine, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, CourseError, EnvironmentProblem, UsageError
 from autograder.gpu_targets import default_cache
 from autograder.handin import a_few
@@ -49,13 +49,13 @@ _LINE_SECONDS = 10.0  # between two lines of progress where there is no terminal
 @click.option(
     "--engine", type=click.Choice(["local"]), default="local", show_default=True, help="What spreads the work."
 )
-@click.option("--workers", type=click.IntRange(1, 256), help="Hand-ins graded at once; default one a core.")
+@click.option("--workers", type=WholeNumber(1, 256), help="Hand-ins graded at once; default one a core.")
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True)
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=DEFAULT_SEED, show_default=True)
+@click.option("--seed", type=WholeNumber(0, 2**31 - 1), default=DEFAULT_SEED, show_default=True)
 @click.option("--roster", type=click.Path(path_type=Path), help="CSV with ids and extensions; a copy is kept in --out.")
 @click.option("--student", "students", multiple=True, metavar="ID", help="Only this student; may be repeated.")
 @click.option("--exercise", "exercises", multiple=True, metavar="EXERCISE", help="Only this one; may be repeated.")
-@click.option("--lesson", type=int, help="Only the exercises of this lesson.")
+@click.option("--lesson", type=WholeNumber(), help="Only the exercises of this lesson.")
 @click.option("--replay", is_flag=True, help="Grade one student again, show the whole story, and keep nothing.")
 @click.option("--regrade", is_flag=True, help="Grade everyone again, changed or not.")
 @click.option("--targets/--no-targets", default=True, show_default=True, help="Also compile for the course's GPUs.")

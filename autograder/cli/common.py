@@ -43,6 +43,18 @@ def shared_options(function: F) -> F:
     return root(debug(function))
 
 
+class WholeNumber(click.IntRange):
+    """A whole number, between bounds if there are any, with words for what is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number; a usage error says which there are."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            bounds = f" from {self.min} to {self.max}" if None not in (self.min, self.max) else ""
+            self.fail(f"{value!r} is no whole number{bounds}.", param, ctx)
+
+
 def current_course() -> Course:
     """The course of the current command line.
 

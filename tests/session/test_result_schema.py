@@ -75,7 +75,7 @@ CONTRACT = {
 EXTRA = {
     "document": {"notes", "fingerprints"},
     "environment": {"gpu"},
-    "exercise": {"counts", "message", "remarks"},
+    "exercise": {"cell", "counts", "message", "remarks"},
     "check": {"seed"},
     "target": {"original", "registers", "spills"},
 }

@@ -26,7 +26,7 @@ class ExerciseView:
     points: float
     outcome: Outcome
     place: str
-    line: int | None
+    begins: str | None
     rules: tuple[str, ...]
     messages: tuple[str, ...]
     checks: tuple[CheckView, ...]
@@ -98,7 +98,7 @@ def _exercise(
         points=result.points,
         outcome=outcome(result.outcome),
         place=result.file or "",
-        line=result.line,
+        begins=result.begins,
         rules=_rules(grade),
         messages=messages,
         checks=tuple(view for view in views if view.ran),

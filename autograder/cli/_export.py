@@ -140,6 +140,8 @@ def _gradescope(
     """One document, or a folder a student with ``results.json`` in it; returns who was left out."""
     chosen = grades.students if student is None else [one for one in grades.students if one.student == student]
     fine = ready(chosen, options.with_bonus)
+    if student is not None and student in grades.waiting:
+        raise UsageError(f"The hand-in of {student} is not graded yet. Run `course grade` again.")
     if student is not None and not fine.students and not fine.left_out:
         raise UsageError(f"There is no result of {student!r}. A student's id is the name of a file in OUT/results.")
     for one in fine.students:

@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 
 from autograder.bulk import hand_ins, submissions
+from autograder.bulk.due import Due
 from autograder.bulk.grading import ClassRun, Progress, Summary
 from autograder.bulk.overrides import (
     Override,
@@ -25,6 +26,7 @@ from autograder.bulk.overrides import (
     points_of,
     save_overrides,
 )
+from autograder.bulk.roster import load_roster
 from autograder.bulk.secret import load_secret
 from autograder.bulk.store import Store
 from autograder.bulk.table import write_grades
@@ -120,17 +122,21 @@ def grade(
             raise
         return grader
 
-    run = ClassRun(course, store, reference, selected, seed, count, make_grader, regrade)
+    collected = submissions.load(folder / submissions.COLLECTED)
+
+    def begin() -> None:
+        # First of all what is due: whenever this is stopped, no time of handing in meets the result of another attempt.
+        store.keep_due(_due_before(store).found(found, folder))
+        if roster is not None:
+            store.keep_roster(roster)
+        if collected:
+            store.keep_submissions(collected)
+
+    run = ClassRun(course, store, reference, selected, seed, count, make_grader, regrade, begin)
     if replay:
         return _replay(console, run, chosen_students, plain)
     if roster is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        store.keep_roster(roster)
-    collected = submissions.load(folder / submissions.COLLECTED)
-    if collected:
-        out.mkdir(parents=True, exist_ok=True)
-        store.keep_submissions(collected)
-    store.keep_handed_in([one.student for one in found])
+        load_roster(roster)
     for note in notes:
         click.echo(f"Note: {note}", err=True)
     with _progress(len(chosen_students), plain) as step, _saying_how_far(len(chosen_students), step) as counting:
@@ -197,7 +203,8 @@ def override(
             done = f"{student}: {exercise.id} counts {exact(score)} points from now on.{beyond}"
             done += f" Before it was {exact(old.score)} ({old.reason})." if old is not None else ""
         save_overrides(store.overrides, overrides)
-        write_grades(course, store)
+        if student in write_grades(course, store).waiting and not remove:
+            done += " The hand-in is not graded yet: the score counts when it is."
     click.echo(printable(done))
     return EXIT_OK
 
@@ -215,6 +222,14 @@ def _reference(course: Course) -> Reference:
     if not solutions.is_dir():
         raise CourseError("This course has no solutions folder. Only the instructor's copy can grade a class.")
     return Reference.load(course, load_secret(solutions / ".secret"))
+
+
+def _due_before(store: Store) -> Due:
+    """What the run before found; nothing if that cannot be read any more, since this run says it anew."""
+    try:
+        return store.due()
+    except UsageError:
+        return Due()
 
 
 def _require_sandbox(grader: Grader, allow_weak: bool) -> None:

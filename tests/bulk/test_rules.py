@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.bulk.due import Due
 from autograder.bulk.grades import class_grades
 from autograder.bulk.overrides import Override, load_overrides, save_overrides
 from autograder.bulk.roster import Roster, load_roster
@@ -195,7 +196,7 @@ def test_who_is_missing_on_either_side_is_said(course: Course, tmp_path: Path) -
 
 def test_who_handed_in_and_is_not_graded_yet_is_said_and_is_not_missing(course: Course, tmp_path: Path) -> None:
     store = write(tmp_path, run_of("ada", exercise("a", 2.0)))
-    store.keep_handed_in(["ada", "ben", "cem", "dot", "eve"])
+    store.keep_due(Due({name: {} for name in ["ada", "ben", "cem", "dot", "eve"]}))
     roster = tmp_path / "r.csv"
     roster.write_text("student_id,name\nada,Ada Lovelace\nben,Ben Ten\nfay,Fay Off\n")
     store.keep_roster(roster)
@@ -205,7 +206,7 @@ def test_who_handed_in_and_is_not_graded_yet_is_said_and_is_not_missing(course: 
         "4 hand-ins are not graded yet: ben, cem, dot and 1 more. Run `course grade` again.",
         "In the roster, and without a hand-in: Fay Off.",
     )
-    store.keep_handed_in(["ada", "ben"])
+    store.keep_due(Due({name: {} for name in ["ada", "ben"]}))
     assert class_grades(course, tmp_path).notes[0].startswith("1 hand-in is not graded yet: ben.")
 
 

@@ -155,6 +155,7 @@ class GradesReader:
         self._exercises = {exercise.id for exercise in course.exercises}
         self._read = self._untimed = 0
         self.unusable: list[str] = []
+        self._called_late: list[str] = []
 
     @property
     def waiting(self) -> tuple[str, ...]:
@@ -176,7 +177,9 @@ class GradesReader:
             if match.row is None and self.roster.students:
                 self._notes.append(f"{student}: not found in the roster{f': {match.why}' if match.why else ''}.")
             self._read += 1
-            self._untimed += not _tells_lateness(submission, match.row)
+            if not _tells_lateness(submission, match.row):
+                self._untimed += 1
+                self._called_late += [student] if match.row is not None and match.row.called_late else []
             if result.error is not None and not any(item.outcome == "grader-error" for item in result.exercises):
                 self.unusable.append(student)
             yield self._grade(student, result, submission, match)
@@ -237,7 +240,17 @@ class GradesReader:
             return ()
         return (
             f"There is a deadline, and for {self._untimed} of {self._read} hand-ins no time is known: they "
-            "count as on time. Give the times in a column `submitted` of the roster.",
+            f"count as on time{self._in_words()}. Give the times in a column `submitted` of the roster.",
+        )
+
+    def _in_words(self) -> str:
+        """Whom the roster calls late without a time; complete once all have been read."""
+        late = self._called_late
+        one = len(late) == 1
+        return (
+            f", though the roster's Status calls {'one' if one else len(late)} of them late ({a_few(late)})"
+            if late
+            else ""
         )
 
     def _submission(self, student: str) -> Submission | None:

@@ -330,3 +330,13 @@ def test_what_is_late_for_the_lms_alone_is_said(course: Course, tmp_path: Path) 
         "Write the deadline into course/course.toml if it is to count.",
     )
     assert class_grades(with_rules(course, DEADLINE, per_day=0.1), tmp_path).notes == ()
+
+
+def test_whom_moodle_calls_late_in_words_is_said_where_no_time_is_known(course: Course, tmp_path: Path) -> None:
+    ruled = with_rules(course, DEADLINE, per_day=0.25)
+    store = write(tmp_path, *(run_of(student, exercise("a", 2.0)) for student in ("ada", "ben")))
+    store.keep_submissions({one: handed_in(one, lms="moodle") for one in ("ada", "ben")})
+    roster = tmp_path / "r.csv"
+    roster.write_text("student_id,Status\nada,Submitted for grading - 2 days late\nben,Submitted for grading\n")
+    said = " ".join(class_grades(ruled, tmp_path, roster).notes)
+    assert "they count as on time, though the roster's Status calls one of them late (ada). Give the times" in said

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from autograder.bulk.names import a_few
-from autograder.bulk.overrides import Override, called_as, load_overrides
+from autograder.bulk.overrides import Override, called_as, exact, load_overrides
 from autograder.bulk.roster import HandedIn, Match, Roster, Student, load_roster
 from autograder.bulk.store import Store
 from autograder.bulk.submissions import Submission
@@ -278,6 +278,11 @@ class GradesReader:
         overrides = self._overrides.get(student, {})
         result = _with_scores_by_hand(self._course, result, overrides)
         graded = {exercise.id for exercise in result.exercises}
+        self._notes += [
+            f"{student}: {item.id} was set to {exact(by_hand.score)} by hand, which is more than its {item.points:g}."
+            for item in result.exercises
+            if (by_hand := overrides.get(item.id)) is not None and by_hand.score > item.points
+        ]
         self._known |= graded
         return StudentGrade(
             student=student,

@@ -43,7 +43,6 @@ class Summary:
 
     graded: int = 0
     kept: int = 0
-    empty: list[str] = field(default_factory=list)
     faults: dict[str, str] = field(default_factory=dict)
 
 
@@ -276,8 +275,6 @@ def _count(summary: Summary, student: str, result: RunResult | None) -> None:
     if faults:
         message = next((c.message for e in faults for c in e.checks if c.outcome == "grader-error"), "")
         summary.faults[student] = message or faults[0].message or result.error or ""
-    elif result.error is not None:
-        summary.empty.append(student)
 
 
 class _Graders:

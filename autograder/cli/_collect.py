@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from rich.text import Text
 
 from autograder.bulk.collect import Collected, Refusal
 from autograder.bulk.collect import collect as collect_download
+from autograder.cli._say import lines_of
 from autograder.cli.common import shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK
 from autograder.protocol import printable
@@ -148,16 +148,7 @@ def _refusals(console: Console, refused: Sequence[Refusal]) -> None:
 
 def _say(console: Console, text: str, style: str = "", indent: int = 0) -> None:
     """Print wrapped text in which nothing can move the cursor or colour the terminal."""
-    space = " " * indent
-    lines = textwrap.wrap(
-        printable(text).replace("\n", " "),
-        console.width,
-        initial_indent=space,
-        subsequent_indent=space + "  " * bool(indent),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    for line in lines:
+    for line in lines_of(printable(text).replace("\n", " "), console.width, indent, 2 * bool(indent)):
         console.print(Text(line, style=style), soft_wrap=True)
 
 

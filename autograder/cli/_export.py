@@ -25,6 +25,7 @@ from autograder.bulk.grades import ClassGrades, class_grades
 from autograder.bulk.store import Store
 from autograder.bulk.table import class_csv
 from autograder.cli._refresh import refresh_grades
+from autograder.cli._say import say
 from autograder.cli.common import current_course, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, UsageError
 from autograder.protocol import printable
@@ -196,4 +197,4 @@ def _write(data: bytes, out: Path | None) -> None:
 
 def _say(sentences: Iterable[str]) -> None:
     for sentence in sentences:
-        click.echo(printable(sentence).replace("\n", " "), err=True)
+        say(printable(sentence).replace("\n", " "), err=True)

@@ -31,6 +31,7 @@ from autograder.bulk.secret import load_secret
 from autograder.bulk.store import Store
 from autograder.bulk.table import write_grades
 from autograder.catalogue import Course
+from autograder.cli._say import say
 from autograder.cli.common import current_course, progress_bar, require_machine, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, CourseError, EnvironmentProblem, UsageError
 from autograder.gpu_targets import default_cache
@@ -104,6 +105,8 @@ def grade(
     store = Store(out)
     count = min(workers or os.cpu_count() or 1, len(chosen_students))
 
+    missing_layers: dict[str, None] = {}
+
     def make_grader() -> Grader:
         grader = Grader(
             course,
@@ -117,6 +120,7 @@ def grade(
         )
         try:
             _require_sandbox(grader, allow_weak_sandbox)
+            missing_layers.update(dict.fromkeys(grader.sandbox.missing))
         except BaseException:
             grader.close()
             raise
@@ -138,10 +142,11 @@ def grade(
     if roster is not None:
         load_roster(roster)
     for note in notes:
-        click.echo(f"Note: {note}", err=True)
-    with _progress(len(chosen_students), plain) as step, _saying_how_far(len(chosen_students), step) as counting:
-        summary = run.run(chosen_students, counting)
-    _report(console, course, store, summary, [one.student for one in found])
+        say(f"Note: {note}", err=True)
+    # The bar is gone before it is said how far a stopped run came.
+    with _saying_how_far(len(chosen_students)) as counting, _progress(len(chosen_students), plain) as step:
+        summary = run.run(chosen_students, counting(step))
+    _report(course, store, summary, [one.student for one in found], tuple(missing_layers))
     return EXIT_OK if not summary.faults else EXIT_NOT_ALL
 
 
@@ -205,7 +210,7 @@ def override(
         save_overrides(store.overrides, overrides)
         if student in write_grades(course, store).waiting and not remove:
             done += " The hand-in is not graded yet: the score counts when it is."
-    click.echo(printable(done))
+    say(printable(done))
     return EXIT_OK
 
 
@@ -258,25 +263,29 @@ def _replay(console: Console, run: ClassRun, chosen: Sequence[hand_ins.HandInPat
             text = (
                 f"the kept result says {old.outcome}, {old.score:g} points; now {exercise.outcome}, {exercise.score:g}"
             )
-        console.print(f"{exercise.id}: {text}", markup=False, soft_wrap=True)
+        say(f"{exercise.id}: {text}")
     return EXIT_OK if result.all_passed else EXIT_NOT_ALL
 
 
-def _report(console: Console, course: Course, store: Store, summary: Summary, present: Sequence[str]) -> None:
+def _report(
+    course: Course, store: Store, summary: Summary, present: Sequence[str], missing_layers: Sequence[str]
+) -> None:
     reader = write_grades(course, store)
-    console.print(f"graded {summary.graded}, unchanged {summary.kept}: {store.grades}", markup=False, soft_wrap=True)
-    if summary.empty:
-        names = ", ".join(printable(name) for name in summary.empty)
-        console.print(f"nothing usable from: {names}", markup=False, soft_wrap=True)
+    say(f"graded {summary.graded}, unchanged {summary.kept}: {store.grades}")
+    if reader.unusable:
+        names = ", ".join(printable(name) for name in reader.unusable)
+        say(f"nothing usable from: {names}")
     for message in dict.fromkeys(summary.faults.values()):
         names = a_few([printable(student) for student, fault in summary.faults.items() if fault == message])
-        console.print(f"NOT GRADED, through no fault of theirs: {names}: {message}", markup=False, soft_wrap=True)
+        say(f"NOT GRADED, through no fault of theirs: {names}: {message}")
+    for layer in missing_layers:
+        say(f"Note: a layer of the sandbox is missing here: {printable(layer)}")
     for note in reader.notes():
-        console.print(f"Note: {printable(note)}", markup=False, soft_wrap=True)
+        say(f"Note: {printable(note)}")
     gone = sorted(set(store.students()) - set(present))
     if gone:
         names = ", ".join(gone)
-        console.print(f"a result, and no hand-in any more: {names}", markup=False, soft_wrap=True)
+        say(f"a result, and no hand-in any more: {names}")
 
 
 @contextlib.contextmanager
@@ -294,20 +303,26 @@ def _progress(total: int, plain: bool) -> Iterator[Callable[[Progress], None]]:
         yield step
 
 
+_Step = Callable[[Progress], None]
+
+
 @contextlib.contextmanager
-def _saying_how_far(total: int, step: Callable[[Progress], None]) -> Iterator[Callable[[Progress], None]]:
-    """Count what is done, and say it if the run is stopped."""
+def _saying_how_far(total: int) -> Iterator[Callable[[_Step], _Step]]:
+    """Makes a step count what is done, and says it if the run is stopped."""
     done = 0
 
-    def counting(progress: Progress) -> None:
-        nonlocal done
-        done = progress.done
-        step(progress)
+    def counting(step: _Step) -> _Step:
+        def counted(progress: Progress) -> None:
+            nonlocal done
+            done = progress.done
+            step(progress)
+
+        return counted
 
     try:
         yield counting
     except KeyboardInterrupt:
-        click.echo(f"{done} of {total} hand-ins are done. Run the same command again for the rest.", err=True)
+        say(f"{done} of {total} hand-ins are done. Run the same command again for the rest.", err=True)
         raise
 
 
@@ -321,9 +336,9 @@ class _Lines:
     def __call__(self, progress: Progress) -> None:
         now = time.monotonic()
         self._graded += progress.result is not None
-        if now - self._said < _LINE_SECONDS or not self._graded:
+        if now - self._said < _LINE_SECONDS or not self._graded or progress.done == progress.total:
             return
         self._said = now
         left = (now - self._begin) / self._graded * (progress.total - progress.done)
         minutes, seconds = divmod(round(left), 60)
-        click.echo(f"{progress.done} of {progress.total} done, about {minutes} min {seconds:02d} s left", err=True)
+        say(f"{progress.done} of {progress.total} done, about {minutes} min {seconds:02d} s left", err=True)

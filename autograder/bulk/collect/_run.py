@@ -20,7 +20,7 @@ from autograder.bulk.collect._source import open_source
 from autograder.bulk.collect._target import EMPTY, OLDER, UNCHANGED, Made, Target
 from autograder.bulk.collect._usable import trouble
 from autograder.bulk.roster import HandedIn, Roster, Student, load_roster
-from autograder.bulk.submissions import Submission
+from autograder.bulk.submissions import AN_EARLIER_ONE, Submission
 from autograder.errors import UsageError
 from autograder.handin._names import a_few, show
 from autograder.protocol import printable
@@ -152,7 +152,7 @@ def _take_one(
     notes = [*handed.notes, *(f"{one.shown} {one.reason}." for one in refused)]
     before = target.submissions.get(student)
     if unusable and state != EMPTY:
-        notes.append("Nothing in the latest attempt could be used; an earlier one is in the folder.")
+        notes.append(AN_EARLIER_ONE)
     kept_back = state == OLDER or (state == UNCHANGED and not made)
     if kept_back and before is not None:
         record = replace(before, attempts=target.attempts(student))

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from autograder import doctor
 from autograder.catalogue import Course, find_root, load_course
+from autograder.cli._say import say
 from autograder.cli._streams import give_up_stdout, prepare_streams
 from autograder.errors import EXIT_FAULT, AutograderError, EnvironmentProblem, OutputError
 from autograder.release.stubs import create_missing_stubs
@@ -73,7 +74,7 @@ def assignments(course: Course) -> Path:
         CourseError: the stubs cannot be put there.
     """
     if written := create_missing_stubs(course):
-        click.echo("Put into assignments/: " + ", ".join(written), err=True)
+        say("Put into assignments/: " + ", ".join(written), err=True)
     return course.root / "assignments"
 
 
@@ -133,12 +134,12 @@ def run(command: click.Command) -> NoReturn:
             give_up_stdout()
         if debug:
             traceback.print_exc()
-        click.echo(f"Error: {error}", err=True)
+        say(f"Error: {error}", err=True)
         sys.exit(error.exit_code)
     except Exception as error:  # noqa: BLE001 - the last line of defence
         if debug:
             traceback.print_exc()
-        click.echo(f"Error: {describe(error)}", err=True)
+        say(f"Error: {describe(error)}", err=True)
         sys.exit(EXIT_FAULT)
 
 

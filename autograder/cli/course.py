@@ -42,8 +42,8 @@ def cli() -> None:
       course release --out dist                the zip for students
       course collect submissions.zip --out hand-ins
       course grade hand-ins --out results      stop it, run it again: nothing is graded twice
-      course report results
       course feedback results
+      course report results
       course export results --to canvas --out grades.csv
     """
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from autograder.bulk.grades import ExerciseGrade, StudentGrade
+from autograder.bulk.submissions import AN_EARLIER_ONE
 from autograder.reports.html._checks import CheckView, TargetView, check_views, target_views
 from autograder.reports.html._environment import inline_svg, render
 from autograder.reports.html._words import Outcome, outcome
@@ -76,8 +77,8 @@ def feedback_page(
 
 
 def _attempts(grade: StudentGrade) -> tuple[str, ...]:
-    if grade.submission is None or grade.submission.attempts < 2:
-        return ()
+    if grade.submission is None or grade.submission.attempts < 2 or AN_EARLIER_ONE in grade.submission.notes:
+        return ()  # who has that note reads it on the page
     return (f"You handed in {grade.submission.attempts} times; the latest was graded.",)
 
 

@@ -51,6 +51,11 @@ RESERVED = BUILTIN_CALLS | {
     "interpreter_semantic",
     "interpreter_builder",
     "_InterpreterComparison",
+    # And so does the worker, see `autograder.worker.truths`.
+    "interpreter_not",
+    "interpreter_truth",
+    "interpreter_max",
+    "interpreter_min",
 }
 """Names a kernel may not give to anything else."""
 

@@ -126,6 +126,10 @@ _COMPLAINTS: tuple[tuple[str, str], ...] = (
     (r"(\w+)\(\) takes .* positional arguments? but .* given", "`{0}` is given more arguments here than it takes."),
     (r"(\w+)\(\) got multiple values for argument '(\w+)'", "`{0}` is given its argument `{1}` twice here."),
     (
+        r"input_precision must be one of|Invalid input_precision",
+        '`input_precision=` is given a text that it does not take: "ieee", "tf32" or "tf32x3".',
+    ),
+    (
         r"out of resource: shared memory, Required: (\d+), Hardware limit: (\d+).*",
         "The kernel needs {0} bytes of shared memory a block, and this GPU has {1}. Smaller tiles need less.",
     ),

@@ -75,6 +75,39 @@ def test_tf32_is_seen_in_the_compiled_code_and_costs_only_the_target_weight(run:
     }
 
 
+SPELLINGS = {
+    "tl.dot(p, v, None, 'tf32')": "",
+    "tl.dot(p, v, input_precision=ROUNDED)": "ROUNDED: tl.constexpr = 'tf32'\n",
+    "tl.dot(p, v, None, ROUNDED)": "TF32 = 'tf32'\nROUNDED = tl.constexpr(TF32)\n",
+    "tl.dot(p, v, input_precision='tf32' if True else 'ieee')": "",
+    "product(p, v, 'tf32')": "",
+    "product(p, v, precision='tf32')": "",
+    "rounded(p, v)": "",
+}
+HELPERS = """@triton.jit
+def product(a, b, precision: tl.constexpr = "ieee"):
+    return tl.dot(a, b, input_precision=precision)
+
+@triton.jit
+def rounded(a, b, precision: tl.constexpr = "tf32"):
+    return tl.dot(a, b, None, precision)
+
+"""
+
+
+@pytest.mark.parametrize("call", SPELLINGS)
+def test_tf32_is_seen_however_it_is_asked_for(run: Run, call: str) -> None:
+    body = GOOD.replace('tl.dot(p, v, input_precision="ieee")', call)
+    text = SPELLINGS[call] + HELPERS + UPDATE.format(body=body)
+    name = call.partition("(")[0]
+    dot = {"product": "input_precision=precision", "rounded": "None, precision"}.get(name, call)
+    rows = (solution(FLASH) + "\n\n" + text).split("\n")
+    line = next(number for number, row in enumerate(rows, start=1) if dot in row)
+    assert target_check(run("online_softmax_update", text)).message.startswith(
+        f"Line {line}: tl.dot rounds its float32 tiles to TF32 on sm_80 (A100)"
+    )
+
+
 @pytest.mark.parametrize("name", list(REFUSED))
 def test_what_only_the_interpreter_takes_loses_the_target_weight(run: Run, name: str) -> None:
     exercise_id, text, words = REFUSED[name]

@@ -12,7 +12,7 @@ from typing import Any
 import triton.language as tl
 from triton.runtime import interpreter as triton_interpreter
 
-from autograder.worker.faults import NotOneTruth
+from autograder.worker.faults import SINGLE_TRUTHS, NotOneTruth
 from autograder.worker.hints import hold_to_hints
 
 _TRITON = str(Path(triton_interpreter.__file__).parents[1])
@@ -114,16 +114,14 @@ def _remembering_shapes(initialise: Callable[..., None]) -> Callable[..., None]:
 
 
 def _single_truth(tensor: Any) -> bool:
-    """The interpreter takes any tile for true in `and`, `or`, `not` and `if`, which is wrong without a word.
+    """The interpreter takes any tile for true where Python wants one truth value, which is wrong without a word.
 
+    What stands in a kernel's line says so itself, see `autograder.worker.truths`; this is for all else.
     Triton's own code asks tiles for their truth too, to see whether they are there: it gets its answer.
     """
     data = tensor.handle.data
     if data.size != 1:
         if sys._getframe(1).f_code.co_filename.startswith(_TRITON):
             return True
-        raise NotOneTruth(
-            "`and`, `or`, `not` and `if` take a single truth value, and this is a tile of them. "
-            "Between tiles write &, | and ~, with parentheses around comparisons."
-        )
+        raise NotOneTruth(SINGLE_TRUTHS[""])
     return bool(data)

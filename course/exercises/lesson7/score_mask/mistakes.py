@@ -340,7 +340,7 @@ SIGNS = (
     (
         "python_and",
         "compile-error",
-        r"`and`, `or`, `not` and `if` take a single truth value",
+        r"`and` and `or` join single truth values",
         "Two tiles of truth values are joined by `and` or `or`, which Python keeps for single truth values.\n\n"
         "Tiles are joined element by element with & and |. Put parentheses around each comparison.",
     ),

@@ -337,12 +337,12 @@ ALIASES = {
     **{model.__name__: "finite_fill" for model in _OTHER_FILLS},
 }
 
-# What asks a tile for its one truth value, an `and`, an `or` or an `if`, the message may leave open.
+# The words hold for all that asks a tile for one truth value: `and`, `or`, `if`, `a if t else b`, `while`.
 SIGNS = (
     (
         "tile_as_one_truth_value",
         "compile-error",
-        r"`(?:and|or)`",
+        r"\bsingle truth value",
         "A tile of truth values stands where Python takes a single one, as beside `and` and `or` and after `if`.\n\n"
         "What each element decides for itself is joined with & and |, with parentheses around each comparison, and acted "
         "on by tl.where.",

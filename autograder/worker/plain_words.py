@@ -49,8 +49,8 @@ _COMPLAINTS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"^NameError\('(\w+) is not defined'\)$",
-        "{0} may have no value here. On a GPU a variable that is set within an `if` does not exist after it: "
-        "give it a value before.",
+        "{0} may have no value here. On a GPU a variable that is first set within an `if` or a loop does not exist "
+        "after it: give it a value before.",
     ),
     (
         r"used as tl\.static_range (\w+) value is not a constexpr",

@@ -12,7 +12,7 @@ from autograder.catalogue import GPU_TARGETS, Course, load_course
 from autograder.errors import CourseError
 from autograder.judge.oracles import load_oracle
 from autograder.judge.verdict import Case
-from autograder.protocol import RAN, CheckReply
+from autograder.protocol import RAN, CheckReply, RawTensor
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path("course/exercises/lesson7/score_mask")
@@ -67,6 +67,17 @@ def test_an_exercise_is_a_folder_of_its_lesson(root: Path, wrong: str) -> None:
         ("file = ", 'file = "a/../../x.py" #', "exercise.toml: 'file' is 'a/../../x.py'"),
         ("file = ", r'file = "..\\x.py" #', r"exercise.toml: 'file' is '..\\x.py'"),
         ("file = ", 'file = "x.txt" #', "exercise.toml: 'file' is 'x.txt'"),
+        ("\ns = [", "\nt = [", "[axes]: 't' is none of the outputs in [compare]."),
+        ("\ns = [", "\ns = [] #", "[axes]: 's' has no axes. Leave it out, or describe each of them."),
+        ('of = "row"', 'of = "r0w!"', "[axes]: [[s]] 1: 'of' is 'r0w!', and must be a short noun"),
+        ('of = "row", ', "", "[axes]: [[s]] 1: the key 'of' is missing."),
+        ('by = "block_m"', 'size = "block_m"', "[axes]: [[s]] 1: unknown key 'size'."),
+        (', by = "block_m"', "", "[axes]: [[s]] 1: 'tile' and 'by' go together"),
+        (
+            'by = "block_m"',
+            'by = "block_q"',
+            "[axes] has s tiled by 'block_q', and the case of nothing_to_mask says no",
+        ),
         ("case = {", "case = { a = nan,", "[[checks]] 1: 'case' says a = nan"),
         ("case = {", "case = { a = -inf,", "[[checks]] 1: 'case' says a = -inf"),
         ("case = {", "case = { a = [1, { b = inf }],", "[[checks]] 1: 'case' says a = [1, {'b': inf}]"),
@@ -87,3 +98,12 @@ def test_an_output_to_compare_that_the_oracle_knows_nothing_of_is_the_courses_fa
     case = Case(wrong, wrong.checks[0], load_oracle(wrong.oracle), 7)
     with pytest.raises(CourseError, match=r"exercise\.toml: \[compare\] names 'sums', and oracle\.py has values for s"):
         case.judge(CheckReply(wrong.checks[0].id, RAN, "", None, 0.0, {}, {}))
+
+
+def test_axes_that_an_output_does_not_have_are_the_courses_fault(course: Course) -> None:
+    exercise = course.exercise("score_mask")
+    wrong = replace(exercise, axes={"s": exercise.axes["s"][:1]})
+    case = Case(wrong, wrong.checks[0], load_oracle(wrong.oracle), 7)
+    output = RawTensor("float32", (16, 16), bytes(16 * 16 * 4))
+    with pytest.raises(CourseError, match=r"\[axes\] describes 1 axes of 's', and on nothing_to_mask it has 2"):
+        case.judge(CheckReply(wrong.checks[0].id, RAN, "", None, 0.0, {"s": output}, {}))

@@ -20,6 +20,7 @@ from typing import Any
 
 from autograder.axes import Axis, read_axes
 from autograder.errors import CourseError, UsageError
+from autograder.probes import View, read_probes
 from autograder.toml_table import Table
 
 TIERS = ("tiny", "ragged", "stress", "speed")
@@ -46,7 +47,8 @@ class Check:
     """One property of an exercise on one case.
 
     ``case`` holds plain numbers, booleans and strings: shapes, flags and the kind of data; ``oracle.py`` and
-    ``launch.py`` give them meaning.  ``devices`` are those on which the check runs.
+    ``launch.py`` give them meaning.  ``devices`` are those on which the check runs.  Inputs are made from a seed of its
+    own, or of ``seed_of``.
     """
 
     id: str
@@ -56,6 +58,7 @@ class Check:
     case: Mapping[str, Any]
     devices: tuple[str, ...] = DEVICES
     hidden: bool = False
+    seed_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ class Exercise:
     ``target_weight`` is that of the check on GPU targets, which with ``true_float32`` also wants float32 dots not to be
     rounded to TF32.  ``compare`` says for each observed output how it is compared, ``labels`` what messages call it.
     ``axes`` says what the dimensions of an output are, where messages and pictures should know.  ``probes`` are cases
-    that count for nothing and tell mistakes apart.
+    that count for nothing and are run after a failure: to tell mistakes apart, or to be shown as ``views``.
     """
 
     id: str
@@ -87,6 +90,7 @@ class Exercise:
     folder: Path
     probes: tuple[Check, ...] = ()
     axes: Mapping[str, tuple[Axis, ...]] = field(default_factory=dict)
+    views: tuple[View, ...] = ()
 
     @property
     def launch(self) -> Path:
@@ -254,18 +258,6 @@ def _gpu_targets(table: Table, path: Path) -> tuple[str, ...]:
     return targets
 
 
-def _read_probes(table: Table) -> tuple[Check, ...]:
-    """The ``[[probes]]`` of an exercise: cases that only the diagnosis runs."""
-    if "probes" not in table.names():
-        return ()
-    probes = []
-    for entry in table.tables("probes"):
-        case = _case(entry)
-        probes.append(Check(entry.text("id"), TIERS[0], 0.0, "", case, entry.choices("devices", DEVICES)))
-        entry.finish()
-    return tuple(probes)
-
-
 def _late_policy(table: Table) -> LatePolicy:
     policy = LatePolicy(
         per_day=table.number("per_day", 0.0),
@@ -339,6 +331,7 @@ def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
     folder = root / "course" / "exercises" / f"lesson{lesson}" / exercise_id
     table = Table.read(folder / "exercise.toml")
     compare = table.mapping("compare")
+    probes = read_probes(table, compare, DEVICES, _case)
     functions = []
     for entry in table.tables("functions"):
         functions.append(_function(entry))
@@ -360,7 +353,8 @@ def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
         compare=MappingProxyType(compare),
         labels=MappingProxyType(table.mapping("labels", {})),
         checks=read_checks(table),
-        probes=_read_probes(table),
+        probes=tuple(Check(x.id, TIERS[0], 0.0, "", x.case, x.devices, seed_of=x.seed_of) for x in probes.cases),
+        views=probes.views,
         axes=read_axes(table, compare),
         folder=folder,
     )

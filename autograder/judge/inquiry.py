@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from autograder.catalogue import Check, Exercise
+from autograder.judge.clues import clues
 from autograder.judge.diagnosis import load_mistakes, nearest
 from autograder.judge.verdict import Case, Verdict
 from autograder.protocol import CheckJob, CheckReply
-from autograder.result import Diagnosis
+from autograder.result import Clue, Diagnosis
 
 # Failures that a model of a mistake may explain: there are outputs, or the compiler's word.
 _EXPLAINED = frozenset({"fail", "compile-error"})
@@ -17,10 +18,11 @@ _EXPLAINED = frozenset({"fail", "compile-error"})
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What came of an exercise's checks: verdicts by check id, and the mistake that explains them."""
+    """What came of an exercise's checks: verdicts by check id, the mistake that explains them, what else was seen."""
 
     verdicts: Mapping[str, Verdict]
     diagnosis: Diagnosis | None = None
+    clues: tuple[Clue, ...] = ()
 
 
 class Inquiry:
@@ -61,9 +63,11 @@ class Inquiry:
         """The verdicts, of the checks that were reached, and the known mistake behind a failure."""
         if not self._explainable:
             return Findings(self._verdicts)
-        probes = [self._cases[id].probe(reply) for id, reply in self._replies.items()]
+        shown = {id for view in self._exercise.views for id in view.probes}
+        probes = [self._cases[id].probe(reply) for id, reply in self._replies.items() if id not in shown]
         mistakes = load_mistakes(self._exercise.mistakes)
-        return Findings(self._verdicts, nearest(mistakes, [probe for probe in probes if probe is not None], device))
+        named = nearest(mistakes, [probe for probe in probes if probe is not None], device)
+        return Findings(self._verdicts, named, clues(self._exercise, self._cases, self._replies))
 
     def _is_decided(self, verdict: Verdict, reply: CheckReply, following: CheckJob | None) -> bool:
         if verdict.outcome != "pass" and not self._thorough:

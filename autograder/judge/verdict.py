@@ -87,6 +87,13 @@ class Case:
             )
         return right, self._oracle.plain(self._check, self._inputs)
 
+    def right_outputs(self, reply: CheckReply) -> Mapping[str, bool] | None:
+        """Whether each compared output is right; None where the kernel did not come to its end."""
+        if reply.outcome != RAN:
+            return None
+        outputs = {name: from_raw(raw) for name, raw in reply.outputs.items()}
+        return {item.name: item.ok for item in self._compare(outputs)}
+
     def probe(self, reply: CheckReply) -> Probe | None:
         """What the diagnosis gets to see of a reply; None where it tells nothing.
 

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.catalogue import TARGET_TIER
+from autograder.reports.mass_tables import read_mass, table_lines
 from autograder.reports.pictures import read_picture
 from autograder.reports.terminal_pictures import drawn
 from autograder.result import AFTER_A_FAILURE, CheckResult, ExerciseResult, RunResult
@@ -124,6 +125,11 @@ def print_story(console: Console, exercise: ExerciseResult, plain: bool = False)
         left_out = [check.id for check in exercise.checks if check.message == AFTER_A_FAILURE]
         if left_out:
             _say(console, f"not run after the failure: {', '.join(left_out)}", 2)
+    for clue in exercise.clues:
+        _say(console, f"seen: {clue.message}", 2)
+        if (table := read_mass(clue)) is not None:
+            for line in table_lines(table, plain):
+                console.print(Text("    ").append_text(line), soft_wrap=True)
     for item in exercise.diagnosis:
         _say(console, f"likely cause: {item.message}", 2)
     for remark in exercise.remarks:

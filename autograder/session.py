@@ -39,6 +39,9 @@ _LIMITS = {
     "cuda": Limits(cpu_seconds=600.0, wall_seconds=30.0),
 }
 
+# Seconds for the probes that are there to be shown: an ordinary kernel takes a tenth of them.  On a GPU they compile.
+_PATIENCE = {"cpu": 1.0, "cuda": None}
+
 # Outcomes that a second run would give again.
 _REPEATABLE = frozenset({"pass", "fail", "compile-error"})
 
@@ -307,7 +310,7 @@ class Grader:
         cases = {
             check.id: self._case(exercise, check, seed_of(exercise, check, request)) for check in (*checks, *probes)
         }
-        inquiry = Inquiry(exercise, checks, cases, request.thorough, ask_why)
+        inquiry = Inquiry(exercise, checks, cases, request.thorough, ask_why, _PATIENCE[self.device])
         job = replace(job, checks=tuple(case.job for case in cases.values()), unasked=len(checks))
         run.crew.run(job, inquiry.carry_on)
         return inquiry.findings(self.device)

@@ -25,20 +25,18 @@ def clues(exercise: Exercise, cases: Mapping[str, Case], replies: Mapping[str, C
 def _mass(exercise: Exercise, cases: Mapping[str, Case], replies: Mapping[str, CheckReply]) -> list[tuple[int, Clue]]:
     """The map on which something is certain to be seen; of several, the first that tells most."""
     found = []
-    before_are_right = True
-    for number, view in enumerate(view for view in exercise.views if isinstance(view, MassView)):
-        if view.probe not in replies:
-            return []
+    for view in exercise.views:
+        if not isinstance(view, MassView) or view.probe not in replies:
+            continue
         probe = cases[view.probe].probe(replies[view.probe])
         if probe is None or not probe.ran:
-            return []
+            continue
         told = mass_clue(view, probe)
         if told is not None:
             rank, text, table = told
-            if number and before_are_right and view.condition:
+            if view.condition:
                 text = f"{view.condition[:1].upper()}{view.condition[1:]}, {text[:1].lower()}{text[1:]}"
             found.append((rank, Clue("mass", text, rank < _WEAK, {**table, "condition": view.condition})))
-            before_are_right = False
     return sorted(found, key=lambda item: item[0])[:1]
 
 
@@ -50,7 +48,7 @@ def _series(exercise: Exercise, cases: Mapping[str, Case], replies: Mapping[str,
         steps = [cases[id].right_outputs(replies[id]) for id in view.probes if id in replies]
         ended = [step for step in steps if step is not None]
         if len(ended) < len(view.probes):
-            return []
+            continue
         courses.append(Course(view, {name: tuple(step[name] for step in ended) for name in exercise.compare}))
     told = series_clue(courses, exercise.labels)
     if told is None:

@@ -10,6 +10,7 @@ from autograder.probes import SeriesView
 # How much a sentence tells, from most to least.
 BETWEEN, FIRST, NOWHERE = 1, 3, 5
 
+_RESULT = "the result"
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 _ORDINALS = ("", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
@@ -37,8 +38,8 @@ def series_clue(courses: Sequence[Course], labels: Mapping[str, str]) -> tuple[i
     before = [course for course in courses[: courses.index(bad)] if course.all_right]
     rank, text = _where(bad, labels)
     if before:
-        return rank, f"{_fine(before)}. {_capital(bad.view.condition or 'Elsewhere')}, {text[:1].lower()}{text[1:]}"
-    return rank, text
+        return rank, f"{_fine(before)}. {_capital(bad.view.condition or 'elsewhere')}, {text}"
+    return rank, _capital(text) if text.startswith(_RESULT) else text
 
 
 def _fine(courses: Sequence[Course]) -> str:
@@ -55,7 +56,7 @@ def _where(course: Course, labels: Mapping[str, str]) -> tuple[int, str]:
     wrong = {name: kind for name, kind in kinds.items() if kind != "right"}
     if len(set(kinds.values())) == 1:
         kind = next(iter(kinds.values()))
-        return _rank(kind), f"{_told('the result', kind, view.of)}."
+        return _rank(kind), f"{_told(_RESULT, kind, view.of)}."
     clauses = [_told(labels.get(name, name), kind, view.of) for name, kind in kinds.items()]
     text = f"{', and '.join(clauses)}."
     if len(wrong) == 1 and (more := view.only.get(next(iter(wrong)))):
@@ -81,16 +82,13 @@ def _told(subject: str, kind: str, of: str) -> str:
     if kind == "right":
         return f"{subject} is right throughout"
     if kind == "first":
-        said = f"wrong already with a single {of}, before any are joined"
-        return _capital(said) if subject == "the result" else f"{subject} is {said}"
+        return f"{subject} is wrong already with a single {of}, before any are joined"
     if kind.startswith("now and then "):
         which = kind.removeprefix("now and then ")
-        said = f"{subject} is wrong with {which} {of if which == '1' else _plural(of)} and otherwise right"
-    else:
-        step = int(kind)
-        few = f"{_NUMBERS[step - 1]} {of if step == 2 else _plural(of)}"
-        said = f"{subject} is right with {few} and wrong from the {_ORDINALS[step]} on"
-    return _capital(said) if subject == "the result" else said
+        return f"{subject} is wrong with {which} {of if which == '1' else _plural(of)} and otherwise right"
+    step = int(kind)
+    few = f"{_NUMBERS[step - 1]} {of if step == 2 else _plural(of)}"
+    return f"{subject} is right with {few} and wrong from the {_ORDINALS[step]} on"
 
 
 def _plural(noun: str) -> str:

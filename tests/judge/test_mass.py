@@ -26,6 +26,7 @@ def weights(causal: bool = False, seed: int = 3) -> torch.Tensor:
 
 def clue(got: torch.Tensor, right: torch.Tensor | None = None) -> str | None:
     right = weights() if right is None else right
+    right = torch.nn.functional.pad(right, (0, got.shape[1] - CHUNKS))
     probe = Probe(Check("mass", "tiny", 0.0, "", CASE), {}, {"o": got}, {"o": right})
     found = mass_clue(VIEW, probe)
     return found[1] if found is not None else None
@@ -41,7 +42,7 @@ def without(*chunks: int) -> torch.Tensor:
     ("got", "said"),
     [
         (without(3), "Keys 12-13 (chunk 3) count for nothing: their values reach no query."),
-        (without(1, 2), "2 chunks of keys (1-2) count for nothing: their values reach no query."),
+        (without(1, 2), "Keys 4-11 (chunks 1-2) count for nothing: their values reach no query."),
         (without(1, 2, 3), "Only keys 0-3 (chunk 0) count: the values of all others reach no query."),
         (weights() * 0.5, "The weights of a query add up to 0.5 on the real keys, not to 1."),
         (weights(seed=4), "The weights of each query add up to 1, as they should, but do not lie on the right keys."),
@@ -50,6 +51,8 @@ def without(*chunks: int) -> torch.Tensor:
         (torch.full((8, 4), torch.nan), None),
         (torch.full((8, 4), UNWRITTEN, dtype=torch.float64), None),
         (torch.zeros(3, 4), None),
+        (-weights(), None),
+        (torch.cat([weights(), torch.full((8, 1), 0.5)], 1), None),
     ],
 )
 def test_the_sentence(got: torch.Tensor, said: str | None) -> None:

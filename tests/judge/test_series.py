@@ -24,7 +24,7 @@ def said(*courses: Course) -> str | None:
     [
         ((True, False, False, False), "The result is right with one chunk of keys and wrong from the second on."),
         ((True, True, True, False), "The result is right with three chunks of keys and wrong from the fourth on."),
-        ((False,) * 4, "Wrong already with a single chunk of keys, before any are joined."),
+        ((False,) * 4, "The result is wrong already with a single chunk of keys, before any are joined."),
         ((True, False, True, False), "The result is wrong with 2 and 4 chunks of keys and otherwise right."),
         ((False, True, True, True), "The result is wrong with 1 chunk of keys and otherwise right."),
         (RIGHT, "The result is right with one to four whole chunks of keys."),

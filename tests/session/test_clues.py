@@ -1,4 +1,4 @@
-"""What a failed exercise is told beside its message: seen on further runs, certain, and at most three remarks in all."""
+"""What a failed exercise is told beside its message: seen on further runs, certain, and at most three remarks."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def wrong(course: Course, cpu_grader: Grader, tmp_path: Path) -> Wrong:
         ),
         (
             "flash_attention/scale_forgotten",
-            "Wrong already with a single chunk of keys, before any are joined.",
+            "The result is wrong already with a single chunk of keys, before any are joined.",
         ),
         (
             "online_softmax_update/l_not_rescaled",

@@ -15,8 +15,8 @@ from rich.text import Text
 from autograder.result import Clue
 
 _MOST_CHUNKS, _MOST_TILES = 7, 16
-# Percent that are worth a colour.
-_DIFFERENT = 1
+# Differences in percent that are more than rounding: a table without one shows nothing.
+_VISIBLE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,8 @@ def read_mass(clue: Clue) -> MassTable | None:
         got, expected = (_percents(clue.table[name], len(rows), len(chunks)) for name in ("got", "expected"))
         if not 0 < len(rows) <= _MOST_TILES or not 0 < len(chunks) <= _MOST_CHUNKS:
             return None
+        if all(abs(x - y) < _VISIBLE for a, b in zip(got, expected, strict=True) for x, y in zip(a, b, strict=True)):
+            return None
         return MassTable(rows, chunks, got, expected, str(clue.table["condition"]))
     except (KeyError, TypeError, ValueError, OverflowError):
         return None
@@ -63,7 +65,7 @@ def table_lines(table: MassTable, plain: bool = False) -> Iterator[Text]:
     for head, got, expected in zip(heads, table.got, table.expected, strict=True):
         line = Text(f"{head}: got" if plain else f"{head:>{width}}")
         for x, y in zip(got, expected, strict=True):
-            line.append(f" {x}" if plain else f"{x:>{cell}}", "bold red" if abs(x - y) >= _DIFFERENT else "green")
+            line.append(f" {x}" if plain else f"{x:>{cell}}", "bold red" if abs(x - y) >= _VISIBLE else "green")
         line.append(", expected" if plain else " " * len("   expected"))
         for y in expected:
             line.append(f" {y}" if plain else f"{y:>{cell}}")

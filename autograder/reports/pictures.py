@@ -27,6 +27,24 @@ class Side:
     spans: tuple[tuple[int, int], ...]
     borders: frozenset[int]
 
+    def head(self, number: int) -> str:
+        """What stands beside a cell: its indices, and its tile's number where a tile begins."""
+        if not self.of:
+            return ""
+        first, last = self.spans[number]
+        span = f"{first}-{last}" if first != last else f"{first}"
+        named = f"{self.of}{'s' if first != last else ''} {span}"
+        if not self.borders or not self.tile:
+            return named
+        if number and number not in self.borders:
+            return span
+        return f"{self.tile} {sum(border <= number for border in self.borders)}: {named}"
+
+    @property
+    def extent(self) -> str:
+        """``columns 0 to 31, 4 a character`` without the last part: what all cells are of."""
+        return f"{self.of}s {self.spans[0][0]} to {self.spans[-1][1]}"
+
 
 @dataclass(frozen=True, slots=True)
 class Picture:

@@ -17,7 +17,7 @@ _WIDTH = 74
 def drawn(picture: Picture, plain: bool = False) -> Iterator[Text]:
     """The lines of a picture, at most 74 columns; ``plain`` leaves out rules, which read badly aloud."""
     yield Text(picture.title)
-    heads = [_head(picture.rows, number) for number in range(len(picture.rows.spans))]
+    heads = [picture.rows.head(number) for number in range(len(picture.rows.spans))]
     width = max(map(len, heads))
     rule = _rule(picture.columns, width)
     for number, (head, row) in enumerate(zip(heads, picture.shades, strict=True)):
@@ -25,13 +25,13 @@ def drawn(picture: Picture, plain: bool = False) -> Iterator[Text]:
             yield Text(rule, style="dim")
         line = Text(f"{head:>{width}} ")
         line.append("" if plain else "|", "dim")
-        for cell, shade in enumerate(row):
-            if cell in _borders(picture.columns):
+        for is_new_tile, shades in _runs(row, _borders(picture.columns)):
+            if is_new_tile:
                 line.append(" " if plain else "|", "dim")
-            line.append(shade, _STYLES[shade])
+            line.append(shades, _STYLES[shades[0]])
         line.append("" if plain else "|", "dim")
         yield line
-    foot = f"{picture.columns.of}s {picture.columns.spans[0][0]} to {picture.columns.spans[-1][1]}"
+    foot = picture.columns.extent
     cells = len(picture.columns.spans)
     if cells > 1:
         foot += f", {_each(picture.columns)}"
@@ -53,18 +53,13 @@ def _legend(picture: Picture) -> Iterator[Text]:
     yield line
 
 
-def _head(side: Side, number: int) -> str:
-    """What stands before a row: its indices, and its tile's number where a tile begins."""
-    if not side.of:
-        return ""
-    first, last = side.spans[number]
-    span = f"{first}-{last}" if first != last else f"{first}"
-    if not side.borders or not side.tile:
-        return f"{side.of}{'s' if first != last else ''} {span}"
-    if number and number not in side.borders:
-        return span
-    tile = sum(border <= number for border in side.borders)
-    return f"{side.tile} {tile}: {side.of}{'s' if first != last else ''} {span}"
+def _runs(row: str, borders: frozenset[int]) -> Iterator[tuple[bool, str]]:
+    """Cells of one shade and tile that stand side by side, and whether a border is before them."""
+    start = 0
+    for cell in range(1, len(row) + 1):
+        if cell == len(row) or cell in borders or row[cell] != row[start]:
+            yield start in borders, row[start:cell]
+            start = cell
 
 
 def _borders(side: Side) -> frozenset[int]:

@@ -12,13 +12,15 @@ import keyword
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
+from autograder.axes import Axis, read_axes
 from autograder.errors import CourseError, UsageError
+from autograder.probes import View, read_probes
 from autograder.toml_table import Table
 
 TIERS = ("tiny", "ragged", "stress", "speed")
@@ -45,7 +47,8 @@ class Check:
     """One property of an exercise on one case.
 
     ``case`` holds plain numbers, booleans and strings: shapes, flags and the kind of data; ``oracle.py`` and
-    ``launch.py`` give them meaning.  ``devices`` are those on which the check runs.
+    ``launch.py`` give them meaning.  ``devices`` are those on which the check runs.  Inputs are made from a seed of its
+    own, or of ``seed_of``.
     """
 
     id: str
@@ -55,6 +58,7 @@ class Check:
     case: Mapping[str, Any]
     devices: tuple[str, ...] = DEVICES
     hidden: bool = False
+    seed_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,8 @@ class Exercise:
 
     ``target_weight`` is that of the check on GPU targets, which with ``true_float32`` also wants float32 dots not to be
     rounded to TF32.  ``compare`` says for each observed output how it is compared, ``labels`` what messages call it.
-    ``probes`` are cases that count for nothing and tell mistakes apart.
+    ``axes`` says what the dimensions of an output are, where messages and pictures should know.  ``probes`` are cases
+    that count for nothing and are run after a failure: to tell mistakes apart, or to be shown as ``views``.
     """
 
     id: str
@@ -84,6 +89,8 @@ class Exercise:
     checks: tuple[Check, ...]
     folder: Path
     probes: tuple[Check, ...] = ()
+    axes: Mapping[str, tuple[Axis, ...]] = field(default_factory=dict)
+    views: tuple[View, ...] = ()
 
     @property
     def launch(self) -> Path:
@@ -251,18 +258,6 @@ def _gpu_targets(table: Table, path: Path) -> tuple[str, ...]:
     return targets
 
 
-def _read_probes(table: Table) -> tuple[Check, ...]:
-    """The ``[[probes]]`` of an exercise: cases that only the diagnosis runs."""
-    if "probes" not in table.names():
-        return ()
-    probes = []
-    for entry in table.tables("probes"):
-        case = _case(entry)
-        probes.append(Check(entry.text("id"), TIERS[0], 0.0, "", case, entry.choices("devices", DEVICES)))
-        entry.finish()
-    return tuple(probes)
-
-
 def _late_policy(table: Table) -> LatePolicy:
     policy = LatePolicy(
         per_day=table.number("per_day", 0.0),
@@ -335,6 +330,8 @@ def load_hidden(path: Path, course: Course) -> Mapping[str, tuple[Check, ...]]:
 def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
     folder = root / "course" / "exercises" / f"lesson{lesson}" / exercise_id
     table = Table.read(folder / "exercise.toml")
+    compare = table.mapping("compare")
+    probes = read_probes(table, compare, DEVICES, _case)
     functions = []
     for entry in table.tables("functions"):
         functions.append(_function(entry))
@@ -353,17 +350,32 @@ def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
         allow_tl=frozenset(table.texts("allow_tl", ())),
         true_float32=table.flag("true_float32", True),
         target_weight=table.number("target_weight", 1.0),
-        compare=MappingProxyType(table.mapping("compare")),
+        compare=MappingProxyType(compare),
         labels=MappingProxyType(table.mapping("labels", {})),
         checks=read_checks(table),
-        probes=_read_probes(table),
+        probes=tuple(Check(x.id, TIERS[0], 0.0, "", x.case, x.devices, seed_of=x.seed_of) for x in probes.cases),
+        views=probes.views,
+        axes=read_axes(table, compare),
         folder=folder,
     )
     table.finish()
+    _check_axes(exercise)
     for name, kind in exercise.compare.items():
         if kind not in COMPARE_KINDS:
             raise CourseError(f"{folder / 'exercise.toml'}: compare.{name} must be one of {', '.join(COMPARE_KINDS)}.")
     return exercise
+
+
+def _check_axes(exercise: Exercise) -> None:
+    """Raises CourseError where an axis is tiled by a key that a case does not have."""
+    for name, axes in exercise.axes.items():
+        for axis in axes:
+            for check in exercise.checks:
+                if axis.by and not axis.block(check.case):
+                    raise CourseError(
+                        f"{exercise.folder / 'exercise.toml'}: [axes] has {name} tiled by {axis.by!r}, and the case of "
+                        f"{check.id} says no whole number above 0 for it."
+                    )
 
 
 def _function(entry: Table) -> Function:

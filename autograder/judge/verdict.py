@@ -14,6 +14,7 @@ from autograder.errors import CourseError
 from autograder.judge.compare import Comparison, compare
 from autograder.judge.diagnosis import UNWRITTEN, Probe
 from autograder.judge.oracles import Oracle, Tensors
+from autograder.judge.region import Layout
 from autograder.judge.tensors import from_raw, to_raw, unwritten
 from autograder.protocol import RAN, CheckJob, CheckReply
 
@@ -91,6 +92,13 @@ class Case:
             )
         return right, self._oracle.plain(self._check, self._inputs)
 
+    def right_outputs(self, reply: CheckReply) -> Mapping[str, bool] | None:
+        """Whether each compared output is right; None where the kernel did not come to its end."""
+        if reply.outcome != RAN:
+            return None
+        outputs = {name: from_raw(raw) for name, raw in reply.outputs.items()}
+        return {item.name: item.ok for item in self._compare(outputs)}
+
     def probe(self, reply: CheckReply) -> Probe | None:
         """What the diagnosis gets to see of a reply; None where it tells nothing.
 
@@ -124,8 +132,25 @@ class Case:
             got = observed[name]
             raw = outputs.get(name)
             same = raw if raw is not None and raw.shape == got.shape else None
-            comparisons.append(compare(name, kind, got, exact[name], plain[name], same, label))
+            layout = self._layout(name, exact[name])
+            comparisons.append(compare(name, kind, got, exact[name], plain[name], same, label, layout))
         return comparisons
+
+    def _layout(self, name: str, exact: torch.Tensor) -> Layout | None:
+        """What is known of an output's axes.
+
+        Raises:
+            CourseError: the exercise describes more axes than there are, or fewer.
+        """
+        axes = self._exercise.axes.get(name)
+        if axes is None:
+            return None
+        if len(axes) != exact.ndim:
+            raise CourseError(
+                f"{self._exercise.folder / 'exercise.toml'}: [axes] describes {len(axes)} axes of {name!r}, and on "
+                f"{self._check.id} it has {exact.ndim}."
+            )
+        return Layout.of(axes, self._check.case)
 
     def _over_limit(self, measurements: Mapping[str, float]) -> str:
         """A sentence about the first measurement over its limit, or ""; what was not measured is not judged."""

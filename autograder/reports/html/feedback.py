@@ -13,6 +13,7 @@ from autograder.reports.html._checks import CheckView, TargetView, check_views, 
 from autograder.reports.html._environment import inline_svg, render
 from autograder.reports.html._words import Outcome, outcome
 from autograder.reports.html.comments import Comments
+from autograder.reports.mass_tables import MassTable, read_mass
 from autograder.reports.public_view import PublicExercise, points_word, public_run
 
 
@@ -38,6 +39,15 @@ class ExerciseView:
     comments: tuple[str, ...]
     picture: Markup | None
     hint: bool
+    clues: tuple[ClueView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClueView:
+    """What further runs showed, and the table behind it."""
+
+    message: str
+    table: MassTable | None
 
 
 def feedback_page(
@@ -110,6 +120,7 @@ def _exercise(
         comments=comments.exercises.get(result.id, ()),
         picture=inline_svg(picture) if picture else None,
         hint=not result.passed and result.outcome not in ("skipped", "grader-error"),
+        clues=tuple(ClueView(clue.message, read_mass(clue)) for clue in seen.clues),
     )
 
 

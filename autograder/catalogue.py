@@ -63,7 +63,7 @@ class Exercise:
 
     ``target_weight`` is that of the check on GPU targets, which with ``true_float32`` also wants float32 dots not to be
     rounded to TF32.  ``compare`` says for each observed output how it is compared, ``labels`` what messages call it.
-    ``probes`` are cases that count for nothing and tell mistakes apart.
+    ``probes`` are cases that count for nothing and tell mistakes apart, ``traces`` those that `grade trace` shows.
     """
 
     id: str
@@ -84,6 +84,7 @@ class Exercise:
     checks: tuple[Check, ...]
     folder: Path
     probes: tuple[Check, ...] = ()
+    traces: tuple[Check, ...] = ()
 
     @property
     def launch(self) -> Path:
@@ -251,12 +252,12 @@ def _gpu_targets(table: Table, path: Path) -> tuple[str, ...]:
     return targets
 
 
-def _read_probes(table: Table) -> tuple[Check, ...]:
-    """The ``[[probes]]`` of an exercise: cases that only the diagnosis runs."""
-    if "probes" not in table.names():
+def _read_cases(table: Table, key: str) -> tuple[Check, ...]:
+    """The ``[[probes]]`` of an exercise, which only the diagnosis runs, or its ``[[traces]]``: cases, not graded."""
+    if key not in table.names():
         return ()
     probes = []
-    for entry in table.tables("probes"):
+    for entry in table.tables(key):
         case = _case(entry)
         probes.append(Check(entry.text("id"), TIERS[0], 0.0, "", case, entry.choices("devices", DEVICES)))
         entry.finish()
@@ -356,7 +357,8 @@ def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
         compare=MappingProxyType(table.mapping("compare")),
         labels=MappingProxyType(table.mapping("labels", {})),
         checks=read_checks(table),
-        probes=_read_probes(table),
+        probes=_read_cases(table, "probes"),
+        traces=_read_cases(table, "traces"),
         folder=folder,
     )
     table.finish()
@@ -395,7 +397,7 @@ def _check_course(course: Course, path: Path) -> None:
             raise CourseError(f"{where}: needs {unknown[0]!r}, which is no earlier exercise of the course.")
         if not exercise.functions or not exercise.checks or exercise.points <= 0:
             raise CourseError(f"{where}: an exercise has at least one function, one check, and points above 0.")
-        _check_ids(exercise.checks, str(where))
+        _check_ids((*exercise.checks, *exercise.traces), str(where))
         if not exercise.compare:
             raise CourseError(f"{where}: [compare] must name every output and how it is compared.")
         seen.add(exercise.id)

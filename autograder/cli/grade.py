@@ -16,6 +16,7 @@ from autograder import __version__
 from autograder.catalogue import Course, Exercise
 from autograder.cli._doctor import doctor
 from autograder.cli._submit import submit
+from autograder.cli._trace import trace
 from autograder.cli.common import (
     assignments,
     current_course,
@@ -72,6 +73,7 @@ def cli() -> None:
       grade --lesson 7 --device cpu
       grade --dir my_work.ipynb --seed 3
       grade hint score_mask        the first of three hints
+      grade trace flash_attention  a streaming kernel's state, chunk by chunk
       grade submit                 make the zip to hand in
       grade doctor                 what this machine has, and what it lacks
     """
@@ -298,6 +300,7 @@ def _write_json(path: str, result: RunResult) -> None:
 
 cli.add_command(submit)
 cli.add_command(doctor)
+cli.add_command(trace)
 
 
 def main() -> NoReturn:

@@ -44,7 +44,7 @@ class MemoryGuard:
         self.largest: dict[str, int] = defaultdict(int)
 
     def load(self, ptrs: Any, mask: Any, other: Any, dtype: Any) -> Any:
-        addresses = _active(ptrs, mask)
+        addresses = active_addresses(ptrs, mask)
         for number, lanes in self._check(addresses, np.dtype(dtype).itemsize, "loads"):
             name = self._buffers[number].name
             self.total[name] += lanes
@@ -54,7 +54,7 @@ class MemoryGuard:
         return self._native.load(ptrs, mask, other, dtype)
 
     def store(self, ptrs: Any, value: Any, mask: Any) -> Any:
-        addresses = _active(ptrs, mask)
+        addresses = active_addresses(ptrs, mask)
         for number, _ in self._check(addresses, value.dtype.itemsize, "stores"):
             self._note_author(addresses, number, "stores")
         return self._native.store(ptrs, value, mask)
@@ -102,7 +102,7 @@ class MemoryGuard:
     def _check_atomic(self, ptrs: Any, mask: Any, value: Any) -> None:
         if not self._allow_atomics:
             raise Violation("The kernel uses an atomic operation, which this exercise does not allow.")
-        self._check(_active(ptrs, mask), value.dtype.itemsize, "stores")
+        self._check(active_addresses(ptrs, mask), value.dtype.itemsize, "stores")
 
     def _check(self, addresses: Any, size: int, verb: str) -> list[tuple[int, int]]:
         """The numbers of the buffers and how many lanes touch each; raises Violation for a lane outside."""
@@ -156,7 +156,7 @@ class MemoryGuard:
         )
 
 
-def _active(ptrs: Any, mask: Any) -> Any:
+def active_addresses(ptrs: Any, mask: Any) -> Any:
     """The addresses that an access touches: those of the lanes that are not masked off."""
     addresses, active = np.asarray(ptrs, dtype=np.uint64), np.asarray(mask, dtype=bool)
     return addresses[active if active.shape == addresses.shape else np.broadcast_to(active, addresses.shape)]

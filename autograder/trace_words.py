@@ -9,7 +9,7 @@ from autograder.traced import Difference, Line
 
 
 def different(
-    found: Difference, chunk: int | None, keys: tuple[int, int] | None, part: str, astray: str
+    found: Difference, chunk: int | None, keys: tuple[int, int] | None, part: str, more: Sequence[str]
 ) -> list[str]:
     """The first difference: where, what, and the line that made it."""
     row, *columns = found.index
@@ -22,12 +22,11 @@ def different(
     if not re.fullmatch(r"\w+", found.name):
         name = found.name
     sentences = [f"First difference {when}: {name} is {got} where {expected} is expected, in {place}."]
-    if astray:
-        sentences.append(astray)
+    sentences += more
     if found.at is not None and found.helper is not None:
         sentences.append(f"{found.variable or part} was last assigned in line {found.at.line}: {found.at.source}")
         helper = found.helper
-        sentences.append(f"{helper.function} made it in line {helper.line}: {helper.source}")
+        sentences.append(f"The value was made in {helper.function}, line {helper.line}: {helper.source}")
     elif found.at is not None:
         word = f"{found.variable or part} was last assigned" if found.variable else f"{part} was made"
         sentences.append(f"{word} in line {found.at.line}: {found.at.source}")
@@ -37,10 +36,10 @@ def different(
 def left_out(loop: Line | None, steps: int, spans: Sequence[tuple[int, int]]) -> str:
     """The state is right as far as it goes."""
     which = " and ".join(span(item) for item in spans)
-    passes = f"{steps} {'pass' if steps == 1 else 'passes'}"
     if loop is None:
-        return f"All {steps} calls are as expected, and none takes in {which}."
-    return f"The loop ended after {passes}, and none of them takes in {which}. See line {loop.line}: {loop.source}"
+        return f"All {steps} calls are as expected, and none is left for {which}."
+    passes = f"{steps} {'pass' if steps == 1 else 'passes'}"
+    return f"The loop ended after {passes}, without {which}. See line {loop.line}: {loop.source}"
 
 
 def only_output(loop: Line | None, message: str) -> str:
@@ -51,8 +50,19 @@ def only_output(loop: Line | None, message: str) -> str:
 
 def other_scale(reading: str, invariants: Sequence[str]) -> str:
     """A state that is kept otherwise, and as well."""
-    how = f"{reading[0].upper()}{reading[1:]}" if reading else "The state is kept in another scale than expected"
-    return f"{how}, which is as good: each line is judged by {' and '.join(invariants)}."
+    how = reading or "the state is kept in another scale than expected"
+    return f"Here {how}, which is fine: each line is judged by {' and '.join(invariants)}."
+
+
+def given(function: str, name: str, place: tuple[int, int], key: int, got: float, expected: float) -> str:
+    """What a function was given was different already."""
+    value, right = numbers(got, expected)
+    return f"{name}, which {function} was given, is {value} where {right} belongs, in row {place[0]} for key {key}."
+
+
+def unchanged(part: str, function: str, name: str) -> str:
+    """A function gave back what it was given."""
+    return f"{part} is {name} as {function} was given it: no line gives it a new value before it is returned."
 
 
 def span(keys: tuple[int, int]) -> str:

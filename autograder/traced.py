@@ -6,8 +6,8 @@ The document (`schema` 1; numbers that are not finite are written as text, as in
      "cases": [{"id", "case": {...}, "outcome", "message", "program", "row", "place", "reading",
                 "steps": [{"chunk", "keys": [first, last] | null, "same", "got": {name: number},
                            "expected": {name: number}}],
-                "difference": null | {"step", "name", "index", "got", "expected", "variable", "function", "line", "source",
-                                      "helper": null | {"function", "line", "source"}, "sentences": [...]},
+                "difference": null | {"step", "name", "index", "got", "expected", "variable", "function", "line",
+                                      "source", "helper": null | {"function", "line", "source"}, "sentences": [...]},
                 "notes": [...]}]}
 """
 

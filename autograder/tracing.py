@@ -19,7 +19,7 @@ from autograder.errors import CourseError, UsageError
 from autograder.handin import split_lines
 from autograder.judge.oracles import check_seed, load_oracle
 from autograder.judge.sequences import programs_of
-from autograder.judge.states import Comparison, Expected, State, compare_states
+from autograder.judge.states import Comparison, Expected, State, compare_states, wrongly_given
 from autograder.judge.verdict import Case, Verdict
 from autograder.lift import CompactModule
 from autograder.plan import Plan, plan_exercises
@@ -27,7 +27,7 @@ from autograder.pool import Pool
 from autograder.protocol import CheckJob, CheckReply, Job, ProtocolError
 from autograder.recording import MAX_RECORDING, Call, Held, Recording, decode_recording
 from autograder.session import LIMITS
-from autograder.trace_words import different, left_out, only_output, other_scale
+from autograder.trace_words import different, given, left_out, only_output, other_scale, unchanged
 from autograder.traced import Difference, Line, Step, Traced, TracedCase
 
 _UNREAD = "No variables were found that hold {names} at the end of each pass, so nothing can be set against them."
@@ -120,7 +120,7 @@ def _traced(
     request: TraceRequest,
 ) -> TracedCase:
     """One case: what was recorded beside what was expected; the verdict alone if the kernel did not run to its end."""
-    nothing = TracedCase(check.id, check.case, verdict.outcome)
+    nothing = TracedCase(check.id, dict(check.case), verdict.outcome)
     if not reply.recording:
         return replace(nothing, message=plan.locate(verdict.message, module.student_line(verdict.line)))
     try:
@@ -154,7 +154,7 @@ def _traced(
         message = left_out(loop, len(compared.same), spans) if spans else only_output(loop, verdict.message)
     return TracedCase(
         check.id,
-        check.case,
+        dict(check.case),
         outcome,
         message,
         program,
@@ -175,7 +175,8 @@ def _program(expected: Expected, recording: Recording, verdict: Verdict, request
     """
     programs = programs_of(recording) or (0,)
     if request.program is not None and request.program not in programs:
-        raise UsageError(f"There is no program {request.program} on this case: they are 0 to {programs[-1]}.")
+        there = "is program 0 only" if programs == (0,) else f"are programs 0 to {programs[-1]}"
+        raise UsageError(f"There is no program {request.program} on this case: there {there}.")
     if request.row is not None:
         program = expected.program_of(request.row, programs)
         if program is None or request.program not in (None, program):
@@ -209,9 +210,7 @@ def _steps(compared: Comparison, expected: Expected, row: int) -> list[Step]:
             got=_values(got, place),
             expected=_values(right, place),
         )
-        for number, same, got, right in zip(
-            compared.order, compared.same, compared.got, compared.expected, strict=True
-        )
+        for number, same, got, right in zip(compared.order, compared.same, compared.got, compared.expected, strict=True)
     ]
 
 
@@ -223,9 +222,7 @@ def _values(state: State, row: int) -> Mapping[str, float]:
     }
 
 
-def _difference(
-    compared: Comparison, expected: Expected, recording: Recording, lines: _Lines
-) -> Difference | None:
+def _difference(compared: Comparison, expected: Expected, recording: Recording, lines: _Lines) -> Difference | None:
     finding = compared.finding
     if finding is None:
         return None
@@ -233,6 +230,7 @@ def _difference(
     variable, held = compared.holders[finding.step][blamed]
     by_place = compared.sequence.by_place
     at = lines.at(compared.sequence.function, held.line)
+    call = None if by_place else _maker(recording, compared, held)
     found = Difference(
         step=finding.step,
         name=finding.name,
@@ -241,21 +239,37 @@ def _difference(
         expected=finding.expected,
         variable=variable,
         at=at,
-        helper=None if by_place else _helper(recording, compared, held, lines),
+        helper=None if call is None else lines.at(call[0].function, call[1]),
     )
     number = compared.order[finding.step]
     span = None if number is None else expected.chunks[number]
-    return replace(found, sentences=tuple(different(found, number, span, blamed, _astray(compared, expected))))
+    more = [_astray(compared, expected)]
+    if call is not None and number is not None:
+        more.append(_given(expected, recording, call[0], compared.program, number, finding.index[0]))
+    step = compared.sequence.steps[finding.step]
+    if by_place and isinstance(step, Call):
+        same = [name for name, tile in step.arguments.items() if tile == held.tile]
+        more += [unchanged(blamed, step.function, name) for name in same[:1]]
+    return replace(found, sentences=tuple(different(found, number, span, blamed, list(filter(None, more)))))
 
 
-def _helper(recording: Recording, compared: Comparison, held: Held, lines: _Lines) -> Line | None:
-    """The line, in a function that was called, that made a tile."""
+def _maker(recording: Recording, compared: Comparison, held: Held) -> tuple[Call, int | None] | None:
+    """The call that made a tile, and the line there."""
     for event in recording.events:
         if isinstance(event, Call) and event.program == compared.program and not event.outer:
             for returned in event.returned:
                 if returned is not None and returned.tile == held.tile and held.tile not in event.arguments.values():
-                    return lines.at(event.function, returned.line)
+                    return event, returned.line
     return None
+
+
+def _given(expected: Expected, recording: Recording, call: Call, program: int, chunk: int, row: int) -> str:
+    """What the function that made the wrong value was given, if that was wrong already."""
+    wrong = wrongly_given(expected, recording, call, program, chunk, row)
+    if wrong is None:
+        return ""
+    name, place, got, right = wrong
+    return given(call.function, name, place, expected.chunks[chunk][0] + place[1], got, right)
 
 
 def _astray(compared: Comparison, expected: Expected) -> str:
@@ -304,7 +318,9 @@ class _Lines:
         """The statement that a line of the module belongs to, in one row."""
         if line is None:
             return None
-        spans = [(first, last or first) for first, last in self._statements if first <= line <= max(first, last or first)]
+        spans = [
+            (first, last or first) for first, last in self._statements if first <= line <= max(first, last or first)
+        ]
         first, last = max(spans, default=(line, line))
         numbers = [self._module.student_line(number) for number in (first, max(first, last))]
         start, end = numbers[0] or first, numbers[1] or last

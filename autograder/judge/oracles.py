@@ -89,13 +89,16 @@ class Oracle:
         values: Tensors = self._observe(check.case, inputs, outputs)
         return values
 
+    def has(self, name: str) -> bool:
+        return name in self._names
+
     def name(self, name: str) -> Any:
         """What the file calls ``name``: of that which only `grade trace` needs.
 
         Raises:
             CourseError: there is nothing of that name.
         """
-        if name not in self._names:
+        if not self.has(name):
             raise CourseError(f"{self._path} has no {name}, which the traces of exercise.toml need.")
         return self._names[name]
 

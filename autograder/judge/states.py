@@ -71,6 +71,7 @@ class Expected:
         self._oracle = oracle
         self._check = check
         self._inputs = inputs
+        self._doubled = {name: x.double() if x.is_floating_point() else x for name, x in inputs.items()}
         self.stub_names: Mapping[str, str] = oracle.name("STATE")
         self.streamed: Sequence[str] = oracle.name("STREAMED")
         self.chunks: Sequence[tuple[int, int]] = oracle.name("chunks")(check.case)
@@ -93,8 +94,9 @@ class Expected:
     def states(self, program: int, order: Sequence[int]) -> tuple[list[State], list[State]]:
         """The states before and after each chunk, in float64, and as unfused torch has them at the inputs' dtype."""
         states = self._oracle.name("states")
-        doubled = {name: x.double() if x.is_floating_point() else x for name, x in self._inputs.items()}
-        exact, plain = (list(states(self._check.case, inputs, program, order)) for inputs in (doubled, self._inputs))
+        exact, plain = (
+            list(states(self._check.case, inputs, program, order)) for inputs in (self._doubled, self._inputs)
+        )
         return exact, plain
 
     def readings(self, state: State) -> list[tuple[str, State]]:
@@ -104,6 +106,16 @@ class Expected:
     def invariants(self, state: State) -> State:
         found: State = self._invariants(state)
         return found
+
+    def given(self, program: int, chunk: int) -> tuple[State, State]:
+        """What a function that takes a chunk in is given, by its parameters' names: in float64, and as torch has it."""
+        if not self._oracle.has("given"):
+            return {}, {}
+        exact, plain = (
+            self._oracle.name("given")(self._check.case, inputs, program, chunk)
+            for inputs in (self._doubled, self._inputs)
+        )
+        return exact, plain
 
     def rows_of(self, name: str, span: tuple[int, int]) -> tuple[int, int]:
         """The first and last row of an input that a span of its elements touches."""
@@ -217,9 +229,7 @@ def _assignments(
     choices: list[list[str]] = []
     for place, (role, shape) in enumerate(shapes.items()):
         fitting = [
-            key
-            for key in held[0]
-            if all(key in step and tiles.fit(step[key].tile, shape) is not None for step in held)
+            key for key in held[0] if all(key in step and tiles.fit(step[key].tile, shape) is not None for step in held)
         ]
         if sequence.by_place:
             fitting = [key for key in fitting if key == str(place)]
@@ -365,4 +375,31 @@ def _left_out(
         return ()
     if _judge(expected, known[count], known[-1], plain[-1], rows) is None:
         return ()
-    return tuple(order[count:])
+    rest = [
+        number
+        for place, number in enumerate(order[count:], count)
+        if any(not torch.equal(known[place][role], known[place + 1][role]) for role in known[0])
+    ]
+    return tuple(rest)
+
+
+def wrongly_given(
+    expected: Expected, recording: Recording, call: Call, program: int, chunk: int, row: int
+) -> tuple[str, tuple[int, int], float, float] | None:
+    """The first argument of a call that is not what it should have been: its name, row and column, got and expected.
+
+    If it is wrong in ``row`` too, that row is told of.
+    """
+    exact, plain = expected.given(program, chunk)
+    tiles = _Tiles(recording)
+    first, rows, height = expected.tile(program)
+    for name, right in exact.items():
+        if name not in call.arguments:
+            continue
+        got = tiles.fit(call.arguments[name], (height, *right.shape[1:]))
+        if got is None or not (wrong := _wrong(got[:rows], right, plain[name])).any():
+            continue
+        shown = slice(row - first, row - first + 1) if wrong[row - first].any() else slice(0, rows)
+        _, _, (place, column), value, wanted = _worst(name, (), got[:rows], right, plain[name], shown)
+        return name, (first + shown.start + place, column), value, wanted
+    return None

@@ -29,7 +29,7 @@ def print_trace(console: Console, traced: Traced, again: str) -> None:
     if traced.all_same:
         console.print()
         _say(console, "Every state is as expected, and so is the output.", 0)
-        _say(console, f"Other cases: {again}; each of its checks is traced with --case CHECK.", 0)
+        _say(console, f"If `{again}` names a check that fails, --case CHECK traces that one.", 0)
 
 
 def _print_case(console: Console, case: TracedCase) -> None:

@@ -154,7 +154,9 @@ class Recorder:
             tile = self._number("returned", item)
             names = [name for name, local in state.values.items() if local is item]
             lines = [state.assigned[name] for name in names if name in state.assigned]
-            returned.append(None if tile is None else Held(tile, max(lines) if lines else state.line or None))
+            # What has a name and was never assigned is an argument, returned as it came.
+            line = max(lines) if lines else None if names else state.line or None
+            returned.append(None if tile is None else Held(tile, line))
         self._add(Call(_program(), code.co_name, state.outer, state.arguments, tuple(returned)))
 
     def _add(self, event: Pass | Call) -> None:
@@ -214,7 +216,9 @@ def _dtype(value: Any) -> str | None:
     scalar = value.type.scalar
     if scalar.is_ptr():
         return None
-    name = {"fp64": "float64", "fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "int1": "bool"}.get(scalar.name)
+    name = {"fp64": "float64", "fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "int1": "bool"}.get(
+        scalar.name
+    )
     return name or (scalar.name if scalar.name in ITEM_SIZES else None)
 
 

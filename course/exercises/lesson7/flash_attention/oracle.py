@@ -67,6 +67,16 @@ def tile(case, program):
     return first, max(0, min(case["block_m"], case["seqlen_q"] - first)), case["block_m"]
 
 
+def _scores(case, inputs, program):
+    """s (rows, seqlen_k) of a program's rows, -inf for keys that a row may not see."""
+    first, rows, _ = tile(case, program)
+    s = case["scale"] * (inputs["q"][first : first + rows] @ inputs["k"].T)
+    if case["causal"]:
+        reach = torch.arange(first, first + rows)[:, None] + case["seqlen_k"] - case["seqlen_q"]
+        s = s.masked_fill(torch.arange(case["seqlen_k"])[None, :] > reach, float("-inf"))
+    return s
+
+
 def states(case, inputs, program, order):
     """The state of a program's rows before any chunk, and after each of the chunks whose numbers are in ``order``.
 
@@ -74,11 +84,7 @@ def states(case, inputs, program, order):
     acc (rows, head) = sum exp(s - m) v; before any key is seen m = -inf, l = 0 and acc = 0. This is what the state
     stands for (Milakov and Gimelshein 2018, arXiv 1805.02867, section 3), worked out anew for each chunk.
     """
-    first, rows, _ = tile(case, program)
-    s = case["scale"] * (inputs["q"][first : first + rows] @ inputs["k"].T)
-    if case["causal"]:
-        reach = torch.arange(first, first + rows)[:, None] + case["seqlen_k"] - case["seqlen_q"]
-        s = s.masked_fill(torch.arange(case["seqlen_k"])[None, :] > reach, float("-inf"))
+    s = _scores(case, inputs, program)
     spans = chunks(case)
     seen = torch.zeros(case["seqlen_k"], dtype=torch.bool)
     found = []
@@ -90,6 +96,14 @@ def states(case, inputs, program, order):
         p = torch.exp(visible - torch.where(torch.isinf(m), 0.0, m)[:, None])
         found.append({"m": m, "l": p.sum(1), "acc": p @ inputs["v"]})
     return found
+
+
+def given(case, inputs, program, chunk):
+    """What online_softmax_update gets to see of a chunk, by the names of its parameters."""
+    first, last = chunks(case)[chunk]
+    ghosts = case["block_n"] - (last - first + 1)
+    s = _scores(case, inputs, program)[:, first : last + 1]
+    return {"s": torch.nn.functional.pad(s, (0, ghosts), value=float("-inf"))}
 
 
 def readings(state):

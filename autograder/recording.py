@@ -92,8 +92,9 @@ def decode_recording(data: bytes | memoryview) -> Recording:
         ProtocolError: it is none.
     """
     try:
-        read = read_frame(io.BytesIO(data).read, MAX_BYTES)
-        if read is None or read[0]["kind"] != "recording":
+        stream = io.BytesIO(data)
+        read = read_frame(stream.read, MAX_BYTES)
+        if read is None or read[0]["kind"] != "recording" or stream.read(1):
             raise ProtocolError("a recording expected")
         header, payload = read
         tiles = tuple(cut(header["tensors"], payload))

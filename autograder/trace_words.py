@@ -24,12 +24,12 @@ def different(
     sentences = [f"First difference {when}: {name} is {got} where {expected} is expected, in {place}."]
     sentences += more
     if found.at is not None and found.helper is not None:
-        sentences.append(f"{found.variable or part} was last assigned in line {found.at.line}: {found.at.source}")
+        sentences.append(f"{found.variable or part} was last assigned in {found.at.place}: {found.at.source}")
         helper = found.helper
-        sentences.append(f"The value was made in {helper.function}, line {helper.line}: {helper.source}")
+        sentences.append(f"The value was made in {helper.function}, {helper.place}: {helper.source}")
     elif found.at is not None:
         word = f"{found.variable or part} was last assigned" if found.variable else f"{part} was made"
-        sentences.append(f"{word} in line {found.at.line}: {found.at.source}")
+        sentences.append(f"{word} in {found.at.place}: {found.at.source}")
     return sentences
 
 
@@ -39,12 +39,12 @@ def left_out(loop: Line | None, steps: int, spans: Sequence[tuple[int, int]]) ->
     if loop is None:
         return f"All {steps} calls are as expected, and none is left for {which}."
     passes = f"{steps} {'pass' if steps == 1 else 'passes'}"
-    return f"The loop ended after {passes}, without {which}. See line {loop.line}: {loop.source}"
+    return f"The loop ended after {passes}, without {which}. See {loop.place}: {loop.source}"
 
 
 def only_output(loop: Line | None, message: str) -> str:
     """The state is right and the output is not."""
-    after = "after the last call" if loop is None else f"after the loop in line {loop.line}"
+    after = "after the last call" if loop is None else f"after the loop in {loop.place}"
     return f"Every state is as expected, and the output is not: {message} What happens {after}?"
 
 

@@ -7,7 +7,8 @@ The document (`schema` 1; numbers that are not finite are written as text, as in
                 "steps": [{"chunk", "keys": [first, last] | null, "same", "got": {name: number},
                            "expected": {name: number}}],
                 "difference": null | {"step", "name", "index", "got", "expected", "variable", "function", "line",
-                                      "source", "helper": null | {"function", "line", "source"}, "sentences": [...]},
+                                      "place", "source", "sentences": [...],
+                                      "helper": null | {"function", "line", "place", "source"}},
                 "notes": [...]}]}
 """
 
@@ -28,10 +29,14 @@ TRACE_OUTCOMES = frozenset({"same", "differs", "after", "unrecognised"})
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the student's file: its number, what it says, and the function it stands in."""
+    """A line of the student's file: its number, what it says, and the function it stands in.
+
+    ``place`` is where a student finds it: a line, or a cell of a notebook and a line in it.
+    """
 
     function: str
     line: int
+    place: str
     source: str
 
 
@@ -112,7 +117,7 @@ def to_json(traced: Traced) -> str:
 def _difference(values: dict[str, Any] | None) -> dict[str, Any] | None:
     if values is None:
         return None
-    at = values.pop("at") or {"function": None, "line": None, "source": None}
+    at = values.pop("at") or {"function": None, "line": None, "place": None, "source": None}
     return {**values, **at}
 
 

@@ -296,7 +296,7 @@ def _place(compared: Comparison, lines: _Lines) -> str:
         return f"at each return of {sequence.function}"
     at = lines.at(sequence.function, sequence.line)
     assert at is not None
-    return f"at the end of each pass of the loop in {lines.where(at.line)}"
+    return f"at the end of each pass of the loop in {at.place}"
 
 
 class _Lines:
@@ -325,8 +325,4 @@ class _Lines:
         numbers = [self._module.student_line(number) for number in (first, max(first, last))]
         start, end = numbers[0] or first, numbers[1] or last
         text = " ".join(row.partition("  #")[0].strip() for row in self._rows[start - 1 : end])
-        return Line(function, start, text)
-
-    def where(self, line: int) -> str:
-        """A line as the student knows it: in a notebook, in its cell."""
-        return self._source.locate(line)
+        return Line(function, start, self._source.locate(start), text)

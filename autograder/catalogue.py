@@ -12,7 +12,7 @@ import keyword
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -64,6 +64,8 @@ class Exercise:
     ``target_weight`` is that of the check on GPU targets, which with ``true_float32`` also wants float32 dots not to be
     rounded to TF32.  ``compare`` says for each observed output how it is compared, ``labels`` what messages call it.
     ``probes`` are cases that count for nothing and tell mistakes apart, ``traces`` those that `grade trace` shows.
+    ``shrink`` says what in a case may be made smaller, and what it may be made at the least; a text names the setting
+    that it stays a multiple of.
     """
 
     id: str
@@ -85,6 +87,7 @@ class Exercise:
     folder: Path
     probes: tuple[Check, ...] = ()
     traces: tuple[Check, ...] = ()
+    shrink: Mapping[str, int | float | bool | str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def launch(self) -> Path:
@@ -359,13 +362,36 @@ def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
         checks=read_checks(table),
         probes=_read_cases(table, "probes"),
         traces=_read_cases(table, "traces"),
+        shrink=MappingProxyType(table.mapping("shrink", {})),
         folder=folder,
     )
     table.finish()
     for name, kind in exercise.compare.items():
         if kind not in COMPARE_KINDS:
             raise CourseError(f"{folder / 'exercise.toml'}: compare.{name} must be one of {', '.join(COMPARE_KINDS)}.")
+    for name, target in exercise.shrink.items():
+        _check_shrink(exercise, name, target)
     return exercise
+
+
+def _check_shrink(exercise: Exercise, name: str, target: Any) -> None:
+    """Whether a setting can be made what ``[shrink]`` says, in every check that has it.
+
+    Raises:
+        CourseError: it cannot.
+    """
+    where = f"{exercise.folder / 'exercise.toml'}: [shrink] {name}"
+    cases = [check.case for check in (*exercise.checks, *exercise.traces) if name in check.case]
+    if not cases:
+        raise CourseError(f"{where} is a setting of no check.")
+    for case in cases:
+        least = case.get(target) if isinstance(target, str) else target
+        if isinstance(target, str) and (type(least) is not int or least < 1):
+            raise CourseError(f"{where} names {target!r}, which is no length in every check.")
+        if type(least) is not type(case[name]) or not _finite(least):
+            raise CourseError(f"{where} must be of the kind that the checks have there.")
+        if type(least) is int and not 0 <= least <= case[name]:
+            raise CourseError(f"{where} is at the least {least}, and a check has {case[name]}.")
 
 
 def _function(entry: Table) -> Function:

@@ -127,6 +127,11 @@ class Grader:
         return self._pool.sandbox
 
     @property
+    def pool(self) -> Pool:
+        """The warm worker, for cases that are not graded."""
+        return self._pool
+
+    @property
     def with_targets(self) -> bool:
         """Whether kernels are lowered for the course's GPU targets."""
         return self._targets.when != "off"

@@ -22,11 +22,11 @@ from autograder.judge.sequences import programs_of
 from autograder.judge.states import Comparison, Expected, State, compare_states, wrongly_given
 from autograder.judge.verdict import Case, Verdict
 from autograder.lift import CompactModule
+from autograder.one_case import case_job, named_case
 from autograder.plan import Plan, plan_exercises
 from autograder.pool import Pool
-from autograder.protocol import CheckJob, CheckReply, Job, ProtocolError
+from autograder.protocol import CheckJob, CheckReply, ProtocolError
 from autograder.recording import MAX_RECORDING, Call, Held, Recording, decode_recording
-from autograder.session import LIMITS
 from autograder.trace_words import different, given, left_out, only_output, other_scale, unchanged
 from autograder.traced import Difference, Line, Step, Traced, TracedCase
 
@@ -36,12 +36,13 @@ _TOO_MUCH = "There was more to record than there is room for: what came last is 
 
 @dataclass(frozen=True, slots=True)
 class TraceRequest:
-    """What to trace: of an exercise its own cases, or the one called ``case``; in one program or row, if given."""
+    """What to trace: an exercise's own cases, or the one called ``case`` with ``settings``; in one program or row."""
 
     handin: Path
     exercise: Exercise
     seed: int
     case: str | None = None
+    settings: tuple[str, ...] = ()
     program: int | None = None
     row: int | None = None
 
@@ -75,7 +76,7 @@ def trace(course: Course, request: TraceRequest, pool: Pool | None = None) -> Tr
 
     with contextlib.ExitStack() as ends:
         workers = pool if pool is not None else ends.enter_context(Pool("cpu"))
-        workers.run(_job(plan, module, jobs), take)
+        workers.run(case_job(plan, module, jobs, "cpu", MAX_RECORDING), take)
     return Traced(exercise.id, plan.file, request.seed, found[-1].outcome, "", tuple(found))
 
 
@@ -90,24 +91,10 @@ def _cases(course: Course, request: TraceRequest) -> Sequence[Check]:
             + (there if others else "No exercise of this course has one.")
         )
     if request.case is None:
+        if request.settings:
+            raise UsageError("--set changes a case: name it with --case.")
         return exercise.traces
-    known = {check.id: check for check in (*exercise.traces, *exercise.checks) if "cpu" in check.devices}
-    if request.case not in known:
-        raise UsageError(f"{exercise.id} has no case {request.case!r} to trace. It has: {', '.join(known)}.")
-    return (known[request.case],)
-
-
-def _job(plan: Plan, module: CompactModule, checks: tuple[CheckJob, ...]) -> Job:
-    return Job(
-        launch=str(plan.exercise.launch),
-        file_name=plan.exercise.file,
-        module=module.text,
-        functions=tuple(function.name for function in plan.exercise.functions),
-        checks=checks,
-        allow_atomics=plan.exercise.allow_atomics,
-        limits=LIMITS["cpu"],
-        recording=MAX_RECORDING,
-    )
+    return (named_case(exercise, request.case, request.settings, "cpu", exercise.traces),)
 
 
 def _traced(

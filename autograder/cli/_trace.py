@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 
 import click
 
+from autograder.cli._cases import repro_options
 from autograder.cli.common import assignments, current_course, require_machine, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK
-from autograder.protocol import printable
 from autograder.release.files import write_whole
 from autograder.reports.terminal import make_console
 from autograder.reports.trace import print_trace
@@ -22,6 +21,7 @@ from autograder.traced import to_json
 @click.argument("exercise_id", metavar="EXERCISE")
 @click.option("--dir", "folder", type=click.Path(path_type=Path), help="What to trace: a folder, .py, .ipynb or .zip.")
 @click.option("--case", "case_id", metavar="ID", help="Only this case: one of the exercise's traces or checks.")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Make that case smaller; may be repeated.")
 @click.option("--row", type=click.IntRange(0), help="Look at this query row only; default the first that is wrong.")
 @click.option("--program", type=click.IntRange(0), help="Look at this program; default the one of the first wrong row.")
 @click.option(
@@ -34,6 +34,7 @@ def trace(
     exercise_id: str,
     folder: Path | None,
     case_id: str | None,
+    settings: tuple[str, ...],
     row: int | None,
     program: int | None,
     seed: int,
@@ -58,14 +59,12 @@ def trace(
     exercise = course.exercise(exercise_id)
     handin = folder if folder is not None else assignments(course)
     require_machine("cpu")
-    traced = run_trace(course, TraceRequest(handin, exercise, seed, case_id, program, row))
+    traced = run_trace(course, TraceRequest(handin, exercise, seed, case_id, settings, program, row))
     if json_path == "-":
         click.echo(to_json(traced), nl=False)
     elif json_path is not None:
         write_whole(Path(json_path), to_json(traced).encode())
     if json_path != "-":
-        again = f"grade check {exercise.id}"
-        if folder is not None:
-            again += f" --dir {printable(shlex.quote(str(folder)))}"
+        again = f"grade check {exercise.id}{repro_options(folder)}"
         print_trace(make_console(sys.stdout, plain), traced, again)
     return EXIT_OK if traced.all_same else EXIT_NOT_ALL

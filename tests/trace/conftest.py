@@ -44,7 +44,7 @@ def traced(course: Course, pool: Pool, tmp_path: Path) -> Trace:
         path = tmp_path / STUB
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"{text}\n{more}", encoding="utf-8")
-        request = TraceRequest(tmp_path, course.exercise(exercise), DEFAULT_SEED, case, program, row)
+        request = TraceRequest(tmp_path, course.exercise(exercise), DEFAULT_SEED, case, (), program, row)
         return trace(course, request, pool)
 
     return run

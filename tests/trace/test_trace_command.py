@@ -81,8 +81,11 @@ def test_the_difference_is_in_the_document(grade: Run, tmp_path: Path) -> None:
     [
         (("score_mask",), "nothing to trace. Those that have one: online_softmax_update and flash_attention."),
         (("flash",), "There is no exercise called 'flash'"),
-        (("flash_attention", "--case", "x"), "no case 'x' to trace. It has: ragged_chunks, causal_chunks, one_chunk"),
-        (("flash_attention", "--case", "long_sequence_gpu"), "no case 'long_sequence_gpu' to trace."),
+        (
+            ("flash_attention", "--case", "x"),
+            "no case 'x' on this device. It has: ragged_chunks, causal_chunks, one_chunk",
+        ),
+        (("flash_attention", "--case", "long_sequence_gpu"), "no case 'long_sequence_gpu' on this device."),
         (("flash_attention", "--row", "20"), "There is no row 20 on this case."),
         (("flash_attention", "--row", "3", "--program", "1"), "There is no row 3 in program 1."),
         (("flash_attention", "--program", "2"), "There is no program 2 on this case: there are programs 0 to 1."),

@@ -18,7 +18,9 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
+from autograder.axes import Axis, read_axes
 from autograder.errors import CourseError, UsageError
+from autograder.probes import View, read_probes
 from autograder.toml_table import Table
 
 TIERS = ("tiny", "ragged", "stress", "speed")
@@ -45,7 +47,8 @@ class Check:
     """One property of an exercise on one case.
 
     ``case`` holds plain numbers, booleans and strings: shapes, flags and the kind of data; ``oracle.py`` and
-    ``launch.py`` give them meaning.  ``devices`` are those on which the check runs.
+    ``launch.py`` give them meaning.  ``devices`` are those on which the check runs.  Inputs are made from a seed of its
+    own, or of ``seed_of``.
     """
 
     id: str
@@ -55,6 +58,7 @@ class Check:
     case: Mapping[str, Any]
     devices: tuple[str, ...] = DEVICES
     hidden: bool = False
+    seed_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +67,10 @@ class Exercise:
 
     ``target_weight`` is that of the check on GPU targets, which with ``true_float32`` also wants float32 dots not to be
     rounded to TF32.  ``compare`` says for each observed output how it is compared, ``labels`` what messages call it.
-    ``probes`` are cases that count for nothing and tell mistakes apart, ``traces`` those that `grade trace` shows.
-    ``shrink`` says what in a case may be made smaller, and what it may be made at the least; a text names the setting
-    that it stays a multiple of.
+    ``axes`` says what the dimensions of an output are, where messages and pictures should know.  ``probes`` are cases
+    that count for nothing and are run after a failure: to tell mistakes apart, or to be shown as ``views``.
+    ``traces`` are the cases that `grade trace` shows.  ``shrink`` says what in a case may be made smaller, and what it
+    may be made at the least; a text names the setting that it stays a multiple of.
     """
 
     id: str
@@ -86,6 +91,8 @@ class Exercise:
     checks: tuple[Check, ...]
     folder: Path
     probes: tuple[Check, ...] = ()
+    axes: Mapping[str, tuple[Axis, ...]] = field(default_factory=dict)
+    views: tuple[View, ...] = ()
     traces: tuple[Check, ...] = ()
     shrink: Mapping[str, int | float | bool | str] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -255,16 +262,15 @@ def _gpu_targets(table: Table, path: Path) -> tuple[str, ...]:
     return targets
 
 
-def _read_cases(table: Table, key: str) -> tuple[Check, ...]:
-    """The ``[[probes]]`` of an exercise, which only the diagnosis runs, or its ``[[traces]]``: cases, not graded."""
-    if key not in table.names():
+def _read_traces(table: Table) -> tuple[Check, ...]:
+    """The ``[[traces]]`` of an exercise: cases that count for nothing."""
+    if "traces" not in table.names():
         return ()
-    probes = []
-    for entry in table.tables(key):
-        case = _case(entry)
-        probes.append(Check(entry.text("id"), TIERS[0], 0.0, "", case, entry.choices("devices", DEVICES)))
+    traces = []
+    for entry in table.tables("traces"):
+        traces.append(Check(entry.text("id"), TIERS[0], 0.0, "", _case(entry), ("cpu",)))
         entry.finish()
-    return tuple(probes)
+    return tuple(traces)
 
 
 def _late_policy(table: Table) -> LatePolicy:
@@ -339,6 +345,8 @@ def load_hidden(path: Path, course: Course) -> Mapping[str, tuple[Check, ...]]:
 def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
     folder = root / "course" / "exercises" / f"lesson{lesson}" / exercise_id
     table = Table.read(folder / "exercise.toml")
+    compare = table.mapping("compare")
+    probes = read_probes(table, compare, DEVICES, _case)
     functions = []
     for entry in table.tables("functions"):
         functions.append(_function(entry))
@@ -357,15 +365,18 @@ def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
         allow_tl=frozenset(table.texts("allow_tl", ())),
         true_float32=table.flag("true_float32", True),
         target_weight=table.number("target_weight", 1.0),
-        compare=MappingProxyType(table.mapping("compare")),
+        compare=MappingProxyType(compare),
         labels=MappingProxyType(table.mapping("labels", {})),
         checks=read_checks(table),
-        probes=_read_cases(table, "probes"),
-        traces=_read_cases(table, "traces"),
+        probes=tuple(Check(x.id, TIERS[0], 0.0, "", x.case, x.devices, seed_of=x.seed_of) for x in probes.cases),
+        views=probes.views,
+        axes=read_axes(table, compare),
+        traces=_read_traces(table),
         shrink=MappingProxyType(table.mapping("shrink", {})),
         folder=folder,
     )
     table.finish()
+    _check_axes(exercise)
     for name, kind in exercise.compare.items():
         if kind not in COMPARE_KINDS:
             raise CourseError(f"{folder / 'exercise.toml'}: compare.{name} must be one of {', '.join(COMPARE_KINDS)}.")
@@ -392,6 +403,18 @@ def _check_shrink(exercise: Exercise, name: str, target: Any) -> None:
             raise CourseError(f"{where} must be of the kind that the checks have there.")
         if type(least) is int and not 0 <= least <= case[name]:
             raise CourseError(f"{where} is at the least {least}, and a check has {case[name]}.")
+
+
+def _check_axes(exercise: Exercise) -> None:
+    """Raises CourseError where an axis is tiled by a key that a case does not have."""
+    for name, axes in exercise.axes.items():
+        for axis in axes:
+            for check in exercise.checks:
+                if axis.by and not axis.block(check.case):
+                    raise CourseError(
+                        f"{exercise.folder / 'exercise.toml'}: [axes] has {name} tiled by {axis.by!r}, and the case of "
+                        f"{check.id} says no whole number above 0 for it."
+                    )
 
 
 def _function(entry: Table) -> Function:

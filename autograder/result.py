@@ -52,6 +52,20 @@ class Diagnosis:
 
 
 @dataclass(frozen=True, slots=True)
+class Clue:
+    """What further runs showed of a failed exercise, in a sentence of what is certain.
+
+    ``kind`` is ``mass`` or ``series``; ``table`` holds the numbers behind it, where they are worth a look.  A clue that
+    is not ``telling`` is for want of a better one.
+    """
+
+    kind: str
+    message: str
+    telling: bool = True
+    table: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TargetResult:
     """One GPU target; ``shared`` is shared memory in bytes a block, ``spills`` bytes of stack a thread.
 
@@ -71,6 +85,7 @@ class TargetResult:
 class ExerciseResult:
     """One exercise; ``score`` is in points, ``line`` is where its function starts in ``file``.
 
+    In a notebook ``line`` counts from the beginning of the code cell ``cell``, both from 1.
     ``counts`` is False where it is left out of points and exit code: optional, or no check of it can run here.
     ``message`` says in a sentence why the exercise is not passed where no check does, and what was noticed.
     """
@@ -91,6 +106,15 @@ class ExerciseResult:
     diagnosis: tuple[Diagnosis, ...] = ()
     gpu_targets: tuple[TargetResult, ...] = ()
     remarks: tuple[str, ...] = ()
+    cell: int | None = None
+    clues: tuple[Clue, ...] = ()
+
+    @property
+    def begins(self) -> str | None:
+        """Where its function starts, as all messages name places: ``line 49``, or ``cell 3, line 12``."""
+        if self.line is None:
+            return None
+        return f"line {self.line}" if self.cell is None else f"cell {self.cell}, line {self.line}"
 
     @property
     def passed(self) -> bool:
@@ -198,7 +222,8 @@ def from_document(document: Mapping[str, Any]) -> RunResult:
             checks = tuple(_make(CheckResult, check) for check in item["checks"])
             diagnosis = tuple(_make(Diagnosis, one) for one in item["diagnosis"])
             targets = tuple(_make(TargetResult, one) for one in item["gpu_targets"])
-            parts = {"checks": checks, "diagnosis": diagnosis, "gpu_targets": targets}
+            clues = tuple(_make(Clue, one) for one in item.get("clues", ()))
+            parts = {"checks": checks, "diagnosis": diagnosis, "gpu_targets": targets, "clues": clues}
             exercises.append(_make(ExerciseResult, {**item, **parts, "remarks": _texts(item.get("remarks", []))}))
         sandbox = document["sandbox"]
         result = _make(

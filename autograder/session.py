@@ -24,7 +24,7 @@ from autograder.machine import environment
 from autograder.plan import Plan, Reference, plan_exercises
 from autograder.pool import Crew, Pool
 from autograder.protocol import Job, Limits, Programme
-from autograder.result import Diagnosis, ExerciseResult, RunResult, Sandbox
+from autograder.result import Clue, Diagnosis, ExerciseResult, RunResult, Sandbox
 from autograder.target_checks import Lowerings, TargetChecks
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ LIMITS = {
     "cpu": Limits(cpu_seconds=12.0, wall_seconds=60.0),
     "cuda": Limits(cpu_seconds=600.0, wall_seconds=30.0),
 }
+
+# Seconds for the probes that are there to be shown: an ordinary kernel takes a tenth of them.  On a GPU they compile.
+_PATIENCE = {"cpu": 1.0, "cuda": None}
 
 # Outcomes that a second run would give again.
 _REPEATABLE = frozenset({"pass", "fail", "compile-error"})
@@ -264,7 +267,8 @@ class Grader:
         if targets is not None:
             targets = replace(targets, line=module.student_line(targets.line))
         result = scoring.scored(plan, checks, targets, message, time.perf_counter() - start, self.device, repro)
-        return replace(result, diagnosis=self._diagnosis(plan.exercise, result, findings.diagnosis, request))
+        diagnosis = self._diagnosis(plan.exercise, result, findings.diagnosis, request)
+        return replace(result, diagnosis=diagnosis, clues=_most_telling(findings.clues, bool(diagnosis)))
 
     def _diagnosis(
         self, exercise: Exercise, result: ExerciseResult, found: Diagnosis | None, request: Request
@@ -306,12 +310,12 @@ class Grader:
         from autograder.judge.inquiry import Inquiry
 
         exercise, request = plan.exercise, run.request
-        ask_why = request.diagnose and exercise.mistakes.is_file()
+        ask_why = request.diagnose and (exercise.mistakes.is_file() or bool(exercise.views))
         probes = [probe for probe in exercise.probes if ask_why and self.device in probe.devices]
         cases = {
             check.id: self._case(exercise, check, seed_of(exercise, check, request)) for check in (*checks, *probes)
         }
-        inquiry = Inquiry(exercise, checks, cases, request.thorough, ask_why)
+        inquiry = Inquiry(exercise, checks, cases, request.thorough, ask_why, _PATIENCE[self.device])
         job = replace(job, checks=tuple(case.job for case in cases.values()), unasked=len(checks))
         run.crew.run(job, inquiry.carry_on)
         return inquiry.findings(self.device)
@@ -367,9 +371,15 @@ def _kept_findings(document: Mapping[str, Any] | None) -> Findings | None:
     try:
         verdicts = {check: Verdict(**values) for check, values in document["verdicts"].items()}
         diagnosis = document["diagnosis"]
-        return Findings(verdicts, Diagnosis(**diagnosis) if diagnosis is not None else None)
+        clues = tuple(Clue(**clue) for clue in document.get("clues", ()))
+        return Findings(verdicts, Diagnosis(**diagnosis) if diagnosis is not None else None, clues)
     except (KeyError, TypeError, AttributeError):
         return None
+
+
+def _most_telling(clues: Sequence[Clue], named: bool) -> tuple[Clue, ...]:
+    """With the message, and the likely cause where it is named, at most three remarks to read."""
+    return tuple(clue for clue in clues if clue.telling)[:1] if named else tuple(clues[:2])
 
 
 def seed_of(exercise: Exercise, check: Check, request: Request) -> int:

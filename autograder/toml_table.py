@@ -91,6 +91,12 @@ class Table:
             raise CourseError(f"{self._where}: {key!r} must be a list of texts.")
         return tuple(values)
 
+    def integers(self, key: str) -> tuple[int, ...]:
+        values = self._get(key, list, None)
+        if not all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+            raise CourseError(f"{self._where}: {key!r} must be a list of whole numbers.")
+        return tuple(values)
+
     def tables(self, key: str) -> list[Table]:
         values = self._get(key, list, None)
         if not all(isinstance(value, dict) for value in values):

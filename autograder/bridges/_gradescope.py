@@ -57,4 +57,4 @@ def _lines(item: ExerciseGrade, student: str) -> list[str]:
             lines.append(f"{check.outcome}  {check.id}: {check.proves}")
             if check.outcome != "pass":
                 lines.append(f"    {check.message}")
-    return [*lines, *view.diagnosis, *changes(item)]
+    return [*lines, *(clue.message for clue in view.clues), *view.diagnosis, *changes(item)]

@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from autograder.judge.region import Layout, extremes, share_picture, size_picture, span_text, spans, words
 from autograder.judge.tensors import unwritten
 
 
@@ -43,30 +44,36 @@ def compare(
     plain: torch.Tensor,
     raw: torch.Tensor | None,
     label: str | None = None,
+    layout: Layout | None = None,
 ) -> Comparison:
     """Compare ``got`` with ``exact`` (float64), both of one shape.
 
     ``plain`` is unfused torch's value at the input's dtype; ``raw`` is the output as it came back, for the poison, or
-    None if ``got`` is something derived.  ``label`` is what messages call it.
+    None if ``got`` is something derived.  ``label`` is what messages call it, and ``layout`` tells of its axes.
     """
     said = label or name
     if tuple(got.shape) != tuple(exact.shape):
         return Comparison(name, f"{said} has shape {tuple(got.shape)}, expected {tuple(exact.shape)}.")
     if raw is not None and (left := unwritten(raw)).any():
-        return Comparison(name, f"{_places(left, said)} never written.", where=_where(name, left, got, exact))
+        where = _where(
+            name, left, got, exact, picture=_unwritten_picture(left, got, exact, plain, kind, layout), said=said
+        )
+        return Comparison(name, f"{_places(left, said)} never written.", where=where)
     if not exact.is_floating_point():
-        return _compare_exact(name, got, exact, said)
+        return _compare_exact(name, got, exact, said, layout)
     got64, exact64 = got.double(), exact.double()
     special = _special(got64, exact64)
     if special.any():
-        message = _special_message(said, special, got64, exact64)
-        return Comparison(name, message, where=_where(name, special, got64, exact64))
+        message = _special_message(said, special, got64, exact64, layout)
+        return Comparison(
+            name, message, where=_where(name, special, got64, exact64, picture=_picture(special, layout), said=said)
+        )
     if kind == "exact":
-        return _compare_exact(name, got64, exact64, said)
-    return _compare_close(name, got64, exact64, plain, said)
+        return _compare_exact(name, got64, exact64, said, layout)
+    return _compare_close(name, got64, exact64, plain, said, layout)
 
 
-def _compare_exact(name: str, got: torch.Tensor, exact: torch.Tensor, said: str) -> Comparison:
+def _compare_exact(name: str, got: torch.Tensor, exact: torch.Tensor, said: str, layout: Layout | None) -> Comparison:
     wrong = got != exact
     measurements: dict[str, float] = {}
     if exact.is_floating_point():
@@ -80,19 +87,23 @@ def _compare_exact(name: str, got: torch.Tensor, exact: torch.Tensor, said: str)
     if not wrong.any():
         return Comparison(name, "", measurements)
     index = _first(wrong)
+    place = words(wrong, layout) if layout is not None and int(wrong.sum()) > 1 else ""
+    where = _where(name, wrong, got, exact, picture=_picture(wrong, layout), said=said)
     if exact.dtype == torch.bool and bool(exact[index]):
         message = (
             f"It must hold that {said}, and it does not for {_count(wrong)}, the first at {_index_text(index, said)}."
         )
-        return Comparison(name, message, measurements, _where(name, wrong, got, exact))
-    message = (
-        f"{said} must match exactly, and {_count(wrong)} differ, the first at {_index_text(index, said)}: "
-        f"{_got_and_expected(got[index], exact[index])}."
-    )
-    return Comparison(name, message, measurements, _where(name, wrong, got, exact))
+    else:
+        message = (
+            f"{said} must match exactly, and {_count(wrong)} differ, the first at {_index_text(index, said)}: "
+            f"{_got_and_expected(got[index], exact[index])}."
+        )
+    return Comparison(name, f"{message} Wrong: {place}." if place else message, measurements, where)
 
 
-def _compare_close(name: str, got: torch.Tensor, exact: torch.Tensor, plain: torch.Tensor, said: str) -> Comparison:
+def _compare_close(
+    name: str, got: torch.Tensor, exact: torch.Tensor, plain: torch.Tensor, said: str, layout: Layout | None
+) -> Comparison:
     finite = torch.isfinite(exact)
     error = torch.where(finite, (got - exact).abs(), 0.0)
     bar, torch_error = _bar(exact, plain, finite)
@@ -104,10 +115,51 @@ def _compare_close(name: str, got: torch.Tensor, exact: torch.Tensor, plain: tor
     index = tuple(int(i) for i in torch.unravel_index(error.argmax(), error.shape))
     message = (
         f"{said} is off by up to {worst:.2g} where at most {bar:.2g} is rounding. Worst at {_index_text(index, said)}: "
-        f"{_got_and_expected(got[index], exact[index])}. {_count(wrong)} are over the bar"
-        f"{_rows_text(wrong)}."
+        f"{_got_and_expected(got[index], exact[index])}. {_over_the_bar(wrong, error, bar, layout)}."
     )
-    return Comparison(name, message, measurements, _where(name, wrong, got, exact, index))
+    picture = size_picture(error, bar, layout) if layout is not None and _nearly_all(wrong) else None
+    picture = picture or _picture(wrong, layout)
+    return Comparison(name, message, measurements, _where(name, wrong, got, exact, index, picture, said))
+
+
+def _over_the_bar(wrong: torch.Tensor, error: torch.Tensor, bar: float, layout: Layout | None) -> str:
+    """How much is wrong and where: "66 of 2240 elements are over the bar: query tile 2 (rows 64-69), every column"."""
+    if layout is None:
+        return f"{_count(wrong)} are over the bar{_rows_text(wrong)}"
+    if wrong.numel() == 1:
+        return "It is the only element"
+    if int(wrong.sum()) == 1:
+        return f"{_count(wrong)} is over the bar"
+    said = f"All {wrong.numel()} elements are over the bar" if wrong.all() else f"{_count(wrong)} are over the bar"
+    every_row = bool(wrong.reshape(wrong.shape[0], -1).any(1).all())
+    if _nearly_all(wrong) and every_row and (uneven := extremes(error, bar, layout)):
+        return f"{said}, {uneven}"
+    place = words(wrong, layout)
+    return f"{said}: {place}" if place else said
+
+
+def _nearly_all(wrong: torch.Tensor) -> bool:
+    """Whether so much is wrong that where it is tells less than how large the errors are."""
+    return float(wrong.double().mean()) >= 0.9
+
+
+def _picture(wrong: torch.Tensor, layout: Layout | None) -> dict[str, Any] | None:
+    return share_picture(wrong, None, layout) if layout is not None else None
+
+
+def _unwritten_picture(
+    left: torch.Tensor, got: torch.Tensor, exact: torch.Tensor, plain: torch.Tensor, kind: str, layout: Layout | None
+) -> dict[str, Any] | None:
+    """What was never written, beside what was written wrong."""
+    if layout is None:
+        return None
+    if kind == "exact" or not exact.is_floating_point():
+        wrong = got != exact
+    else:
+        bar, _ = _bar(exact, plain, torch.isfinite(exact))
+        got64 = got.double()
+        wrong = ~((got64 == exact) | ((got64 - exact).abs() <= bar))
+    return share_picture(wrong, left, layout)
 
 
 def _bar(exact: torch.Tensor, plain: torch.Tensor, finite: torch.Tensor) -> tuple[float, float]:
@@ -126,11 +178,17 @@ def _special(got: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
     return either & ~(got == exact)
 
 
-def _special_message(name: str, wrong: torch.Tensor, got: torch.Tensor, exact: torch.Tensor) -> str:
+def _special_message(
+    name: str, wrong: torch.Tensor, got: torch.Tensor, exact: torch.Tensor, layout: Layout | None
+) -> str:
     index = _first(wrong)
     value, right = _number(got[index]), _number(exact[index])
     place = _index_text(index, name)
     others = f"{_count(wrong)} are like that{_rows_text(wrong)}"
+    if layout is not None:
+        region = words(wrong, layout) if int(wrong.sum()) > 1 else ""
+        count = f"all {wrong.numel()} elements" if wrong.numel() > 1 and wrong.all() else _count(wrong)
+        others = f"{count} are like that" + (f": {region}" if region else "")
     text = f"{name} is {value} where {right} belongs, at {place}; {others}."
     if torch.isnan(got[index]) and exact[index] == 0:
         text += " NaN comes of 0 / 0, of inf - inf, and of lanes that a load masks off without `other`."
@@ -145,7 +203,13 @@ def _rms(got: torch.Tensor, exact: torch.Tensor, finite: torch.Tensor) -> float:
 
 
 def _where(
-    name: str, wrong: torch.Tensor, got: torch.Tensor, exact: torch.Tensor, index: tuple[int, ...] | None = None
+    name: str,
+    wrong: torch.Tensor,
+    got: torch.Tensor,
+    exact: torch.Tensor,
+    index: tuple[int, ...] | None = None,
+    picture: dict[str, Any] | None = None,
+    said: str = "",
 ) -> dict[str, Any]:
     index = _first(wrong) if index is None else index
     return {
@@ -155,7 +219,8 @@ def _where(
         "expected": float(exact[index]),
         "wrong": int(wrong.sum()),
         "of": wrong.numel(),
-        "rows": [list(span) for span in _spans(_wrong_rows(wrong))[:16]],
+        "rows": [list(span) for span in spans(_wrong_rows(wrong))[:16]],
+        **({"picture": {"label": said, **picture}} if picture is not None else {}),
     }
 
 
@@ -169,22 +234,6 @@ def _wrong_rows(wrong: torch.Tensor) -> list[int]:
     return [int(row) for row in rows.nonzero().flatten()]
 
 
-def _spans(rows: list[int]) -> list[tuple[int, int]]:
-    """``[0, 1, 2, 7]`` as ``[(0, 2), (7, 7)]``."""
-    spans: list[tuple[int, int]] = []
-    for row in rows:
-        if spans and row == spans[-1][1] + 1:
-            spans[-1] = (spans[-1][0], row)
-        else:
-            spans.append((row, row))
-    return spans
-
-
-def _span_text(spans: list[tuple[int, int]]) -> str:
-    shown = [str(first) if first == last else f"{first}-{last}" for first, last in spans[:4]]
-    return ", ".join(shown) + (" and more" if len(spans) > 4 else "")
-
-
 def _rows_text(wrong: torch.Tensor) -> str:
     if wrong.ndim == 0 or wrong.shape[0] == 1:
         return ""
@@ -192,7 +241,7 @@ def _rows_text(wrong: torch.Tensor) -> str:
     if len(rows) == wrong.shape[0]:
         return ", in every row" if wrong.ndim <= 2 else ""
     label = "row" if wrong.ndim <= 2 else "tile"
-    return f", in {label} {_span_text(_spans(rows))}" if len(rows) == 1 else f", in {label}s {_span_text(_spans(rows))}"
+    return f", in {label} {span_text(spans(rows))}" if len(rows) == 1 else f", in {label}s {span_text(spans(rows))}"
 
 
 def _places(wrong: torch.Tensor, name: str) -> str:
@@ -201,7 +250,7 @@ def _places(wrong: torch.Tensor, name: str) -> str:
     if wrong.all():
         return f"All of {name} was"
     if wrong.ndim and wrong.reshape(wrong.shape[0], -1)[rows].all():
-        return f"Row {rows[0]} of {name} was" if len(rows) == 1 else f"Rows {_span_text(_spans(rows))} of {name} were"
+        return f"Row {rows[0]} of {name} was" if len(rows) == 1 else f"Rows {span_text(spans(rows))} of {name} were"
     return f"{_count(wrong)} of {name} were"
 
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from autograder.catalogue import Check, Exercise
+from autograder.judge.clues import clues
 from autograder.judge.diagnosis import load_mistakes, nearest
 from autograder.judge.verdict import Case, Verdict
 from autograder.protocol import CheckJob, CheckReply
-from autograder.result import Diagnosis
+from autograder.result import Clue, Diagnosis
 
 # Failures that a model of a mistake may explain: there are outputs, or the compiler's word.
 _EXPLAINED = frozenset({"fail", "compile-error"})
@@ -17,10 +18,11 @@ _EXPLAINED = frozenset({"fail", "compile-error"})
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What came of an exercise's checks: verdicts by check id, and the mistake that explains them."""
+    """What came of an exercise's checks: verdicts by check id, the mistake that explains them, what else was seen."""
 
     verdicts: Mapping[str, Verdict]
     diagnosis: Diagnosis | None = None
+    clues: tuple[Clue, ...] = ()
 
 
 class Inquiry:
@@ -29,10 +31,17 @@ class Inquiry:
     A hidden check that fails costs its own weight: what a student sees passed at home is passed here as well.
     ``cases`` holds the checks' cases and, if ``ask_why``, those of the probes behind them: all are one job, as a second
     one would import, open the GPU and compile once more.  ``thorough`` finishes a tier after a failure in it.
+    ``patience`` is how many seconds the probes that are there to be shown may take; None is no limit.
     """
 
     def __init__(
-        self, exercise: Exercise, checks: Sequence[Check], cases: Mapping[str, Case], thorough: bool, ask_why: bool
+        self,
+        exercise: Exercise,
+        checks: Sequence[Check],
+        cases: Mapping[str, Case],
+        thorough: bool,
+        ask_why: bool,
+        patience: float | None = None,
     ) -> None:
         self._exercise = exercise
         self._tiers = {check.id: check.tier for check in checks}
@@ -40,6 +49,8 @@ class Inquiry:
         self._cases = cases
         self._thorough = thorough
         self._ask_why = ask_why
+        self._patience = patience
+        self._shown = frozenset(id for view in exercise.views for id in view.probes)
         self._verdicts: dict[str, Verdict] = {}
         self._replies: dict[str, CheckReply] = {}
         self._decided = False
@@ -48,7 +59,7 @@ class Inquiry:
         """Take a reply in; whether what follows is to be run."""
         self._replies[reply.id] = reply
         if self._decided:
-            return reply.outcome != "timeout"
+            return reply.outcome != "timeout" and not self._is_tired
         verdict = self._cases[reply.id].judge(reply)
         self._verdicts[reply.id] = verdict
         self._decided = self._is_decided(verdict, reply, following)
@@ -61,9 +72,10 @@ class Inquiry:
         """The verdicts, of the checks that were reached, and the known mistake behind a failure."""
         if not self._explainable:
             return Findings(self._verdicts)
-        probes = [self._cases[id].probe(reply) for id, reply in self._replies.items()]
+        probes = [self._cases[id].probe(reply) for id, reply in self._replies.items() if id not in self._shown]
         mistakes = load_mistakes(self._exercise.mistakes)
-        return Findings(self._verdicts, nearest(mistakes, [probe for probe in probes if probe is not None], device))
+        named = nearest(mistakes, [probe for probe in probes if probe is not None], device)
+        return Findings(self._verdicts, named, clues(self._exercise, self._cases, self._replies))
 
     def _is_decided(self, verdict: Verdict, reply: CheckReply, following: CheckJob | None) -> bool:
         if verdict.outcome != "pass" and not self._thorough:
@@ -75,6 +87,12 @@ class Inquiry:
         same_tier = self._tiers[following.id] == self._tiers[reply.id]
         failed = any(self._verdicts[id].outcome != "pass" for id in self._public.intersection(self._verdicts))
         return failed and not same_tier
+
+    @property
+    def _is_tired(self) -> bool:
+        """Whether a slow kernel's clues would cost more than they are worth."""
+        spent = sum(reply.seconds for id, reply in self._replies.items() if id in self._shown)
+        return self._patience is not None and spent > self._patience
 
     @property
     def _explainable(self) -> bool:

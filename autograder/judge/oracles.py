@@ -118,7 +118,7 @@ def load_oracle(path: Path) -> Oracle:
 
 def check_seed(exercise: Exercise, check: Check, seed: int, secret: bytes | None) -> int:
     """The seed of one check's inputs: from the run's seed and, for a hidden check, the course's secret."""
-    text = f"{seed}:{exercise.id}:{check.id}".encode()
+    text = f"{seed}:{exercise.id}:{check.seed_of or check.id}".encode()
     if check.hidden and secret is not None:
         digest = hmac.new(secret, text, hashlib.sha256).digest()
     else:

@@ -14,6 +14,7 @@ from autograder.errors import CourseError
 from autograder.judge.compare import Comparison, compare
 from autograder.judge.diagnosis import UNWRITTEN, Probe
 from autograder.judge.oracles import Oracle, Tensors
+from autograder.judge.region import Layout
 from autograder.judge.tensors import from_raw, to_raw, unwritten
 from autograder.protocol import RAN, CheckJob, CheckReply
 
@@ -22,11 +23,16 @@ _OUTCOME = {"violation": "fail"}
 
 
 # What the interpreter, which runs one program after another, gets right by its order alone.
+_PROGRAMS = "On a GPU programs run at once and in any order: each element of an output is for one program alone."
 _DISPUTES = {
-    "stores": "more than one program stores to {place} of {output}.",
-    "loads": "a program reads {place} of {output}, which another program has stored.",
+    "stores_twice": "one store has several values for {place} of {output}. On a GPU any of them may be the last.",
+    "stores_of_another": f"different programs store different values to {{place}} of {{output}}. {_PROGRAMS}",
+    "loads_of_another": f"a program reads {{place}} of {{output}}, which another program has stored. {_PROGRAMS}",
+    "loads_of_other_lanes": (
+        "a program stores {place} of {output} and reads it back with a tile of another arrangement. On a GPU other "
+        "threads read it, perhaps before it is stored: keep such values in tiles."
+    ),
 }
-_ANY_ORDER = "On a GPU programs run at once and in any order: each element of an output is for one program alone."
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +96,13 @@ class Case:
             )
         return right, self._oracle.plain(self._check, self._inputs)
 
+    def right_outputs(self, reply: CheckReply) -> Mapping[str, bool] | None:
+        """Whether each compared output is right; None where the kernel did not come to its end."""
+        if reply.outcome != RAN:
+            return None
+        outputs = {name: from_raw(raw) for name, raw in reply.outputs.items()}
+        return {item.name: item.ok for item in self._compare(outputs)}
+
     def probe(self, reply: CheckReply) -> Probe | None:
         """What the diagnosis gets to see of a reply; None where it tells nothing.
 
@@ -123,8 +136,25 @@ class Case:
             got = observed[name]
             raw = outputs.get(name)
             same = raw if raw is not None and raw.shape == got.shape else None
-            comparisons.append(compare(name, kind, got, exact[name], plain[name], same, label))
+            layout = self._layout(name, exact[name])
+            comparisons.append(compare(name, kind, got, exact[name], plain[name], same, label, layout))
         return comparisons
+
+    def _layout(self, name: str, exact: torch.Tensor) -> Layout | None:
+        """What is known of an output's axes.
+
+        Raises:
+            CourseError: the exercise describes more axes than there are, or fewer.
+        """
+        axes = self._exercise.axes.get(name)
+        if axes is None:
+            return None
+        if len(axes) != exact.ndim:
+            raise CourseError(
+                f"{self._exercise.folder / 'exercise.toml'}: [axes] describes {len(axes)} axes of {name!r}, and on "
+                f"{self._check.id} it has {exact.ndim}."
+            )
+        return Layout.of(axes, self._check.case)
 
     def _over_limit(self, measurements: Mapping[str, float]) -> str:
         """A sentence about the first measurement over its limit, or ""; what was not measured is not judged."""
@@ -136,13 +166,13 @@ class Case:
 
 
 def _disputed(reply: CheckReply) -> str:
-    """A sentence about an output that two programs have to do with, or ""."""
+    """Words about an output of which the order of programs or threads decides, or ""."""
     for name, text in _DISPUTES.items():
         for output, raw in reply.outputs.items():
-            element = reply.measurements.get(f"{name}_of_another.{output}")
+            element = reply.measurements.get(f"{name}.{output}")
             if element is not None:
                 place = _element(int(element), raw.shape)
-                return f"The result is right here, but {text.format(place=place, output=output)} {_ANY_ORDER}"
+                return f"The result is right here, but {text.format(place=place, output=output)}"
     return ""
 
 

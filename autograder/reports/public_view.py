@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from autograder.catalogue import TARGET_TIER
-from autograder.result import AFTER_A_FAILURE, CheckResult, ExerciseResult, RunResult
+from autograder.result import AFTER_A_FAILURE, CheckResult, Clue, ExerciseResult, RunResult
 
 OUR_FAULT = "The grader failed here, not your work. It costs you nothing: your instructor will grade it again."
 
@@ -53,13 +53,14 @@ class HiddenChecks:
 class PublicExercise:
     """One exercise: ``result`` holds public checks only, and ``shares`` what each of them is worth, by its id.
 
-    ``diagnosis`` says in words which known mistakes explain a public failure.
+    ``diagnosis`` says in words which known mistakes explain a public failure, ``clues`` what else was seen of one.
     """
 
     result: ExerciseResult
     shares: Mapping[str, Share]
     hidden: HiddenChecks | None
     diagnosis: tuple[str, ...] = ()
+    clues: tuple[Clue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +110,13 @@ def public_exercise(exercise: ExerciseResult, student: str | None = None) -> Pub
             message=message,
             checks=tuple(_public_check(check) for check in public),
             diagnosis=(),
+            clues=(),
             gpu_targets=tuple(replace(item, original="") if quoted else item for item in exercise.gpu_targets),
         ),
         shares=shares,
         hidden=_hidden_checks(hidden, share(hidden)) if hidden else None,
         diagnosis=_likely_causes(exercise) if _public_failure(public) else (),
+        clues=exercise.clues if _public_failure(public) else (),
     )
 
 

@@ -15,6 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.catalogue import TARGET_TIER
+from autograder.reports.mass_tables import read_mass, table_lines
+from autograder.reports.pictures import read_picture
+from autograder.reports.terminal_pictures import drawn
 from autograder.result import AFTER_A_FAILURE, CheckResult, ExerciseResult, RunResult
 
 WIDTH = 80
@@ -49,7 +52,7 @@ def print_run(console: Console, result: RunResult, plain: bool = False) -> None:
     story = first_story(result.exercises)
     if story is not None:
         console.print()
-        print_story(console, story)
+        print_story(console, story, plain)
     others = [item.id for item in result.exercises if item.counts and item.outcome in _BROKEN and item is not story]
     if story is not None and others:
         _say(console, f"also open: {', '.join(others)}   (grade check {others[0]} tells its story)", 0)
@@ -105,22 +108,28 @@ def first_story(exercises: Sequence[ExerciseResult]) -> ExerciseResult | None:
     return next(iter(started or open_ones), None)
 
 
-def print_story(console: Console, exercise: ExerciseResult) -> None:
+def print_story(console: Console, exercise: ExerciseResult, plain: bool = False) -> None:
     """Where, when and why one exercise is not passed, and what to do next."""
     console.print(Text.assemble((exercise.id, "bold"), f": {exercise.title}"))
     if exercise.file:
-        _say(console, f"in {exercise.file}" + (f", from line {exercise.line}" if exercise.line else ""), 2)
+        _say(console, f"in {exercise.file}" + (f", from {exercise.begins}" if exercise.begins else ""), 2)
     if exercise.message:
         _say(console, exercise.message, 2)
     if exercise.outcome == "not-started":
         if not exercise.message:
             _say(console, "Not started: the stub is as it was handed out.", 2)
     else:
+        drawn_first = next((check for check in exercise.checks if read_picture(check.where) is not None), None)
         for check in exercise.checks:
-            _print_check(console, check)
+            _print_check(console, check, plain, check is drawn_first)
         left_out = [check.id for check in exercise.checks if check.message == AFTER_A_FAILURE]
         if left_out:
             _say(console, f"not run after the failure: {', '.join(left_out)}", 2)
+    for clue in exercise.clues:
+        _say(console, f"seen: {clue.message}", 2)
+        if (table := read_mass(clue)) is not None:
+            for line in table_lines(table, plain):
+                console.print(Text("    ").append_text(line), soft_wrap=True)
     for item in exercise.diagnosis:
         _say(console, f"likely cause: {item.message}", 2)
     for remark in exercise.remarks:
@@ -131,13 +140,16 @@ def print_story(console: Console, exercise: ExerciseResult) -> None:
     _say(console, f"hint:  grade hint {exercise.id}", 2)
 
 
-def _print_check(console: Console, check: CheckResult) -> None:
+def _print_check(console: Console, check: CheckResult, plain: bool, with_picture: bool) -> None:
     if check.outcome == "skipped":
         return
     word = Text(f"{check.outcome:<13} ", _style(check.outcome))
     console.print(Text.assemble("  ", word, check.id, "  (hidden)" if check.hidden else ""))
     if check.outcome != "pass":
         _say(console, check.message, 6)
+        if with_picture and (picture := read_picture(check.where)) is not None:
+            for line in drawn(picture, plain):
+                console.print(Text("      ").append_text(line), soft_wrap=True)
         _say(console, f"This check proves: {check.proves}", 6, "dim")
 
 

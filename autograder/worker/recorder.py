@@ -22,7 +22,7 @@ from triton.runtime import interpreter as triton_interpreter
 from autograder.protocol import ITEM_SIZES, RawTensor
 from autograder.recording import MAX_BYTES, MAX_EVENTS, Call, Held, Pass, Recording
 from autograder.worker.buffers import Buffer
-from autograder.worker.interpreter import active_addresses
+from autograder.worker.interpreter import active_lanes
 
 _LONGEST_NAME = 64
 
@@ -81,7 +81,7 @@ class Recorder:
         load = guard.load
 
         def observed_load(ptrs: Any, mask: Any, other: Any, dtype: Any) -> Any:
-            self._note_load(active_addresses(ptrs, mask), inputs)
+            self._note_load(active_lanes(ptrs, mask)[0], inputs)
             return load(ptrs, mask, other, dtype)
 
         guard.load = observed_load

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import torch
 
 from autograder.catalogue import GPU_TARGETS, Course, load_course
 from autograder.errors import CourseError
-from autograder.judge.oracles import load_oracle
+from autograder.judge.oracles import check_seed, load_oracle
 from autograder.judge.verdict import Case
-from autograder.protocol import RAN, CheckReply
+from autograder.probes import MassView, SeriesView
+from autograder.protocol import RAN, CheckReply, RawTensor
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path("course/exercises/lesson7/score_mask")
@@ -67,6 +70,17 @@ def test_an_exercise_is_a_folder_of_its_lesson(root: Path, wrong: str) -> None:
         ("file = ", 'file = "a/../../x.py" #', "exercise.toml: 'file' is 'a/../../x.py'"),
         ("file = ", r'file = "..\\x.py" #', r"exercise.toml: 'file' is '..\\x.py'"),
         ("file = ", 'file = "x.txt" #', "exercise.toml: 'file' is 'x.txt'"),
+        ("\ns = [", "\nt = [", "[axes]: 't' is none of the outputs in [compare]."),
+        ("\ns = [", "\ns = [] #", "[axes]: 's' has no axes. Leave it out, or describe each of them."),
+        ('of = "row"', 'of = "r0w!"', "[axes]: [[s]] 1: 'of' is 'r0w!', and must be a short noun"),
+        ('of = "row", ', "", "[axes]: [[s]] 1: the key 'of' is missing."),
+        ('by = "block_m"', 'size = "block_m"', "[axes]: [[s]] 1: unknown key 'size'."),
+        (', by = "block_m"', "", "[axes]: [[s]] 1: 'tile' and 'by' go together"),
+        (
+            'by = "block_m"',
+            'by = "block_q"',
+            "[axes] has s tiled by 'block_q', and the case of nothing_to_mask says no",
+        ),
         ("case = {", "case = { a = nan,", "[[checks]] 1: 'case' says a = nan"),
         ("case = {", "case = { a = -inf,", "[[checks]] 1: 'case' says a = -inf"),
         ("case = {", "case = { a = [1, { b = inf }],", "[[checks]] 1: 'case' says a = [1, {'b': inf}]"),
@@ -81,9 +95,102 @@ def test_a_slip_in_an_exercise_is_refused_with_file_and_key(root: Path, old: str
     assert "\n" not in str(refused.value)
 
 
+SHRINK = "[shrink]\nnseq = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("new", "words"),
+    [
+        ("[shrink]\nseqlen = 1\n", "[shrink] seqlen is a setting of no check."),
+        ("[shrink]\nnseq = 17\n", "[shrink] nseq is at the least 17, and a check has 16."),
+        ("[shrink]\nnseq = -1\n", "[shrink] nseq is at the least -1, and a check has "),
+        ("[shrink]\nnseq = false\n", "[shrink] nseq must be of the kind that the checks have there."),
+        ("[shrink]\nnseq = 1.5\n", "[shrink] nseq must be of the kind"),
+        ('[shrink]\nnseq = "causal"\n', "[shrink] nseq names 'causal', which is no length in every check."),
+        ("[[traces]]\ncase = {}\n\n[shrink]\nnseq = 1\n", "[[traces]] 1: the key 'id' is missing."),
+        ('[[traces]]\nid = "ghosts"\ncase = {}\n\n[shrink]\nnseq = 1\n', "the check id 'ghosts' is used twice."),
+    ],
+)
+def test_a_slip_in_what_is_traced_or_made_smaller_is_refused(root: Path, new: str, words: str) -> None:
+    change(root / FOLDER / "exercise.toml", SHRINK, new)
+    with pytest.raises(CourseError) as refused:
+        load_course(root)
+    assert words in str(refused.value)
+    assert str(refused.value).startswith(str(root / FOLDER / "exercise.toml"))
+
+
 def test_an_output_to_compare_that_the_oracle_knows_nothing_of_is_the_courses_fault(course: Course) -> None:
     exercise = course.exercise("score_mask")
     wrong = replace(exercise, compare={**exercise.compare, "sums": "close"})
     case = Case(wrong, wrong.checks[0], load_oracle(wrong.oracle), 7)
     with pytest.raises(CourseError, match=r"exercise\.toml: \[compare\] names 'sums', and oracle\.py has values for s"):
         case.judge(CheckReply(wrong.checks[0].id, RAN, "", None, 0.0, {}, {}))
+
+
+FLASH = Path("course/exercises/lesson7/flash_attention/exercise.toml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('view = "mass"', 'view = "weight"', "[[probes]] 4: 'view' must be one of mass, series."),
+        ('view = "mass"', "", "[[probes]] 4: unknown key"),
+        ('output = "o"', 'output = "p"', "[[probes]] 4: 'output' is 'p', which is none of those in [compare]."),
+        ('keys = "block_n"', 'keys = "chunk"', "[[probes]] 4: 'keys' names 'chunk', for which the case has no whole"),
+        ('key = "seqlen_k"', 'key = "keys"', "[[probes]] 2: 'key' is 'keys', and the case has no such key."),
+        (
+            "values = [32, 64, 96, 128]",
+            "values = [32, 64, 128]",
+            "[[probes]] 2: 'values' must grow by one step at a time",
+        ),
+        ("values = [32, 64, 96, 128]", "values = [32, 70]", "[[probes]] 2: 'values' must be 2 to 8 multiples"),
+        ("values = [32, 64, 96, 128]", "values = [32]", "[[probes]] 2: 'values' must be 2 to 8 multiples"),
+        ("values = [32, 64, 96, 128]", "values = [0, 0]", "[[probes]] 2: 'values' must be 2 to 8 multiples"),
+        ("values = [32, 64, 96, 128]", 'values = ["a"]', "[[probes]] 2: 'values' must be a list of whole numbers."),
+        ("only = { o =", "only = { p =", "[[probes]] 2: 'only' takes a text for an output of [compare], and 'p'"),
+        ('id = "mass_causal"', 'id = "mass"', "the probe id 'mass' is used twice."),
+    ],
+)
+def test_a_slip_in_a_probe_is_refused_with_its_number(root: Path, old: str, new: str, words: str) -> None:
+    change(root / FLASH, old, new)
+    with pytest.raises(CourseError) as refused:
+        load_course(root)
+    assert words in str(refused.value)
+
+
+@pytest.mark.parametrize("exercise_id", ["flash_attention", "online_softmax_update"])
+def test_each_step_of_a_series_sees_what_the_step_before_saw_and_more(course: Course, exercise_id: str) -> None:
+    exercise = course.exercise(exercise_id)
+    series = [view for view in exercise.views if isinstance(view, SeriesView)]
+    assert series
+    probes = {probe.id: probe for probe in exercise.probes}
+    oracle = load_oracle(exercise.oracle)
+    for view in series:
+        made = [oracle.inputs(probes[id], check_seed(exercise, probes[id], 7, None)) for id in view.probes]
+        for less, more in pairwise(made):
+            for name, x in less.items():
+                longer = more[name][tuple(slice(0, length) for length in x.shape)]
+                assert torch.equal(x, longer)
+            assert sum(x.numel() for x in more.values()) > sum(x.numel() for x in less.values())
+
+
+@pytest.mark.parametrize("exercise_id", ["flash_attention", "one_shot_attention"])
+def test_a_map_of_attention_adds_up_to_one_in_its_first_columns(course: Course, exercise_id: str) -> None:
+    exercise = course.exercise(exercise_id)
+    oracle = load_oracle(exercise.oracle)
+    for view in exercise.views:
+        if isinstance(view, MassView):
+            probe = next(probe for probe in exercise.probes if probe.id == view.probe)
+            weights = oracle.exact(probe, oracle.inputs(probe, 7))[view.output]
+            chunks = -(-probe.case[view.length] // probe.case[view.keys])
+            assert torch.allclose(weights[:, :chunks].sum(1), torch.ones(len(weights), dtype=torch.float64))
+            assert chunks >= 4
+
+
+def test_axes_that_an_output_does_not_have_are_the_courses_fault(course: Course) -> None:
+    exercise = course.exercise("score_mask")
+    wrong = replace(exercise, axes={"s": exercise.axes["s"][:1]})
+    case = Case(wrong, wrong.checks[0], load_oracle(wrong.oracle), 7)
+    output = RawTensor("float32", (16, 16), bytes(16 * 16 * 4))
+    with pytest.raises(CourseError, match=r"\[axes\] describes 1 axes of 's', and on nothing_to_mask it has 2"):
+        case.judge(CheckReply(wrong.checks[0].id, RAN, "", None, 0.0, {"s": output}, {}))

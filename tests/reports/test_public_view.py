@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from autograder.reports.public_view import OUR_FAULT, public_exercise, public_run
-from autograder.result import AFTER_A_FAILURE, Diagnosis, ExerciseResult
+from autograder.result import AFTER_A_FAILURE, Clue, Diagnosis, ExerciseResult
 from tests.reports.made import HIDDEN, HIDDEN_WORDS, check, exercise, run
 
 MISTAKE = Diagnosis("acc_not_rescaled", "acc is not rescaled.", 0.4142, 17.5)
@@ -76,6 +76,16 @@ def test_a_diagnosis_is_shown_only_where_a_public_check_failed(public: str, show
     seen = public_exercise(exercise(checks=(check("a", public), HIDDEN), diagnosis=(MISTAKE,)))
     assert seen.diagnosis == shown
     assert seen.result.diagnosis == ()
+
+
+@pytest.mark.parametrize("public", ["fail", "pass"])
+def test_clues_are_shown_only_where_a_public_check_failed(public: str) -> None:
+    clue = Clue("mass", "Keys in the secret are seen.", True, {"got": [[0.4142]]})
+    seen = public_exercise(exercise(checks=(check("a", public), HIDDEN), clues=(clue,)))
+    assert seen.clues == ((clue,) if public == "fail" else ())
+    assert seen.result.clues == ()
+    if public == "pass":
+        assert [word for word in HIDDEN_WORDS if word in repr(seen)] == []
 
 
 def test_what_the_compiler_said_of_the_reference_is_not_shown() -> None:

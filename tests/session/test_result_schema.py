@@ -11,6 +11,7 @@ import pytest
 from autograder.result import (
     SCHEMA,
     CheckResult,
+    Clue,
     Diagnosis,
     Environment,
     ExerciseResult,
@@ -75,7 +76,7 @@ CONTRACT = {
 EXTRA = {
     "document": {"notes", "fingerprints"},
     "environment": {"gpu"},
-    "exercise": {"counts", "message", "remarks"},
+    "exercise": {"cell", "clues", "counts", "message", "remarks"},
     "check": {"seed"},
     "target": {"original", "registers", "spills"},
 }
@@ -110,6 +111,7 @@ def a_run() -> RunResult:
         checks=(check,),
         diagnosis=(Diagnosis("m", "You did m.", math.inf, None),),
         gpu_targets=(TargetResult("sm_75", "pass", 1024, ""),),
+        clues=(Clue("mass", "Keys 0-3 count for nothing.", True, {"got": [[0.0, math.nan]]}), Clue("series", "It is.")),
     )
     bonus = ExerciseResult("b", 7, "B", 2.0, 2.0, True, "pass", 0.0, None, None, counts=False)
     return RunResult("0.1.0", "Course", 7, False, ENVIRONMENT, Sandbox(("rlimits",), ("landlock",)), (exercise, bonus))

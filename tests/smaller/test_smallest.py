@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from types import MappingProxyType
 
@@ -39,7 +40,7 @@ LEFT = {
 
 
 @pytest.fixture(scope="module")
-def grader(course: Course) -> Grader:
+def grader(course: Course) -> Iterator[Grader]:
     with Grader(course, "cpu", targets="off") as grader:
         yield grader
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from autograder.catalogue import TARGET_TIER
 from autograder.gpu_targets import KNOWN_AS, SHARED_LIMITS
+from autograder.reports.html._drawing import Drawing, drawing
 from autograder.reports.html._words import Outcome, check_outcome
 from autograder.reports.public_view import PublicExercise, Share
 from autograder.result import AFTER_A_FAILURE, CheckResult, TargetResult
@@ -19,7 +20,10 @@ Facts = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class CheckView:
-    """One public check; ``facts`` are what was measured and where it went wrong, ``ran`` is False where it did not."""
+    """One public check; ``facts`` are what was measured and where it went wrong, ``drawing`` shows it.
+
+    ``ran`` is False where it did not.
+    """
 
     id: str
     outcome: Outcome
@@ -30,6 +34,7 @@ class CheckView:
     facts: Facts
     repro: str
     ran: bool
+    drawing: Drawing | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,7 @@ def _check(check: CheckResult, share: Share | None) -> CheckView:
         facts=(*_place(check.where), *_errors(check.measurements)) if failed else (),
         repro=(check.repro or "") if failed else "",
         ran=check.outcome != "skipped" or (check.tier == TARGET_TIER and check.message != AFTER_A_FAILURE),
+        drawing=drawing(check.where) if failed else None,
     )
 
 

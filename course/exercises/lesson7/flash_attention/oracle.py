@@ -7,15 +7,20 @@ def make_inputs(case, generator):
     """q (seqlen_q, head), k and v (seqlen_k, head), float32.
 
     ``spread`` scales the scores, ``shift`` moves all of them by that much.  ``rising`` makes keys grow along the sequence, so that the running maximum keeps
-    moving from chunk to chunk.
+    moving from chunk to chunk.  ``keys_made``, in probes, is how many keys are made, of which the first seqlen_k are
+    used.  With ``one_hot``, v has a 1 in the column of its chunk, so that o holds the weights by chunk.
     """
+    keys = case.get("keys_made", case["seqlen_k"])
     q = torch.randn(case["seqlen_q"], case["head"], generator=generator) * case["spread"]
-    k = torch.randn(case["seqlen_k"], case["head"], generator=generator)
+    k = torch.randn(keys, case["head"], generator=generator)
     if case["rising"]:
-        k = k * torch.linspace(0.2, 4.0, case["seqlen_k"])[:, None]
+        k = k * torch.linspace(0.2, 4.0, keys)[:, None]
     if case["shift"]:
         q[:, 0], k[:, 0] = case["shift"] / case["scale"], 1.0
-    return {"q": q, "k": k, "v": torch.randn(case["seqlen_k"], case["head"], generator=generator)}
+    v = torch.randn(keys, case["head"], generator=generator)
+    if case.get("one_hot"):
+        v = torch.eye(case["head"])[torch.arange(keys) // case["block_n"]]
+    return {"q": q, "k": k[: case["seqlen_k"]], "v": v[: case["seqlen_k"]]}
 
 
 def oracle(case, inputs):

@@ -4,12 +4,17 @@ import torch
 
 
 def make_inputs(case, generator):
-    """q, k, v: (nseq, head) float32. ``spread`` scales the scores, ``shift`` moves all of them by that much."""
+    """q, k, v: (nseq, head) float32. ``spread`` scales the scores, ``shift`` moves all of them by that much.
+
+    With ``one_hot_by``, in probes, v has a 1 in the column of its chunk of so many keys: o holds the weights by chunk.
+    """
     shape = (case["nseq"], case["head"])
     q, k, v = (torch.randn(shape, generator=generator) for _ in range(3))
     q = q * case["spread"]
     if case["shift"]:
         q[:, 0], k[:, 0] = case["shift"] / case["scale"], 1.0
+    if "one_hot_by" in case:
+        v = torch.eye(case["head"])[torch.arange(case["nseq"]) // case["one_hot_by"]]
     return {"q": q, "k": k, "v": v}
 
 

@@ -8,9 +8,9 @@ def make_inputs(case, generator):
 
     The scores of the first chunk are spread around ``centre``; ``drift`` is what this mean changes by per chunk.  ``hidden_chunks`` leading chunks are masked
     throughout for all rows but every fourth, and so are ``hidden_last_chunks`` trailing ones.  ``dead_rows`` rows at the
-    end see no key at all.
+    end see no key at all.  ``chunks_made``, in probes, is how many chunks are made, of which the first ``chunks`` are used.
     """
-    rows, block_n, chunks = case["rows"], case["block_n"], case["chunks"]
+    rows, block_n, chunks = case["rows"], case["block_n"], case.get("chunks_made", case["chunks"])
     keys = chunks * block_n
     chunk = torch.arange(keys) // block_n
     s = torch.randn(rows, keys, generator=generator) * case["spread"] + case["centre"] + case["drift"] * chunk
@@ -19,7 +19,9 @@ def make_inputs(case, generator):
     hidden = hidden | ((chunk[None, :] >= chunks - case["hidden_last_chunks"]) & (row % 4 != 3))
     hidden = hidden | (row >= rows - case["dead_rows"])
     s = s.masked_fill(hidden, float("-inf"))
-    return {"s": s, "v": torch.randn(keys, case["head"], generator=generator)}
+    v = torch.randn(keys, case["head"], generator=generator)
+    used = case["chunks"] * block_n
+    return {"s": s[:, :used].contiguous(), "v": v[:used]}
 
 
 def oracle(case, inputs):

@@ -1,0 +1,308 @@
+"""Where an output is wrong: in words of its axes, and as a small picture of cells that follow the tiles.
+
+The picture is plain numbers for the result document; how it is drawn is the reports' affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from autograder.axes import Axis
+
+MOST_ROWS, MOST_COLUMNS = 16, 32
+# Columns of a picture that would be alike; fewer would hardly be seen.
+_FEWEST_COLUMNS = 8
+# Fewer than these of a box's elements are "some of" it.
+_ALMOST_ALL = 0.9
+# Sizes of error are worth a picture if some cells are this much further off than others.
+_STRUCTURE = 100.0
+# Cells of such a picture are wide, so that the data's own noise averages out.
+_WIDE = 4
+
+Spans = list[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The axes of one output of one case; ``blocks`` holds the size of each axis' tiles, 0 where it has none."""
+
+    axes: tuple[Axis, ...]
+    blocks: tuple[int, ...]
+
+    @classmethod
+    def of(cls, axes: Sequence[Axis], case: Mapping[str, Any]) -> Layout:
+        return cls(tuple(axes), tuple(axis.block(case) for axis in axes))
+
+
+def words(wrong: torch.Tensor, layout: Layout) -> str:
+    """Where a boolean tensor holds, such as ``query tile 2 (rows 64-69), every column``; "" for all of it."""
+    if wrong.all():
+        return ""
+    sides = [wrong.movedim(d, 0).reshape(wrong.shape[d], -1).any(1) for d in range(wrong.ndim)]
+    box = torch.ones_like(wrong)
+    for d, side in enumerate(sides):
+        box &= side.reshape([-1 if i == d else 1 for i in range(wrong.ndim)])
+    named = [
+        _along(side, axis, block)
+        for side, axis, block in zip(sides, layout.axes, layout.blocks, strict=True)
+        if len(side) > 1
+    ]
+    place = ", ".join(named)
+    if torch.equal(wrong, box):
+        return place
+    if (diagonal := _by_diagonal(wrong)) is not None:
+        return diagonal
+    share = float(wrong[box].double().mean())
+    if box.all():
+        return "almost everywhere" if share >= _ALMOST_ALL else "scattered over all of it"
+    return f"{'almost all' if share >= _ALMOST_ALL else 'some'} of {place}"
+
+
+def extremes(error: torch.Tensor, bar: float, layout: Layout) -> str:
+    """Where errors are largest and where smallest, if that differs by much: ``by the most in rows 0-3 and by ...``.
+
+    ``error`` has no NaN and no infinity; what is below the bar is rounding.
+    """
+    for d in range(error.ndim):
+        candidates = _divisions(error.shape[d], layout.blocks[d], MOST_ROWS)
+        sizes = [max(bar, _rms(error.narrow(d, a, b - a + 1))) for a, b in candidates[-1].spans]
+        low, high = min(sizes), max(sizes)
+        if high >= _STRUCTURE * low > 0:
+            most, least = (_named(layout.axes[d].of, [candidates[-1].spans[sizes.index(size)]]) for size in (high, low))
+            return f"by the most in {most} and by the least in {least}"
+    return ""
+
+
+def share_picture(wrong: torch.Tensor, left: torch.Tensor | None, layout: Layout) -> dict[str, Any] | None:
+    """The share of wrong elements of each cell, and of those ``left`` unwritten; None where a picture adds nothing.
+
+    It adds nothing to one element, nor to an output of which all is wrong in the same way.
+    """
+    bad = wrong if left is None else wrong | left
+    if wrong.numel() < 2 or int(bad.sum()) < 2:
+        return None
+    fields = {"wrong": wrong & ~left if left is not None else wrong}
+    if left is not None:
+        fields["unwritten"] = left
+    if any(bool(field.all()) for field in fields.values()):
+        return None
+    view = _View.of(bad, layout)
+    flat = {name: view.cut(field) for name, field in fields.items()}
+    rows = _runs(list(flat.values()), view.rows[1]) or _divisions(*view.rows, MOST_ROWS)[-1]
+    columns = _coarsest([field.T for field in flat.values()], _divisions(*view.columns, MOST_COLUMNS))
+    cells = {name: _cells(field.double(), rows, columns, torch.mean) for name, field in flat.items()}
+    if all(min(map(min, cell)) == max(map(max, cell)) for cell in cells.values()):
+        return None
+    return {"kind": "share", **view.described(rows, columns), **cells}
+
+
+def size_picture(error: torch.Tensor, bar: float, layout: Layout) -> dict[str, Any] | None:
+    """The root mean square of each cell's error, in bars; None if it is much the same wherever it is over the bar."""
+    if bar <= 0 or not extremes(error, bar, layout):
+        return None
+    view = _View.of(error > bar, layout)
+    rows = _divisions(*view.rows, MOST_ROWS)[-1]
+    columns = _divisions(*view.columns, _WIDE if error.ndim > 1 else MOST_ROWS)[-1]
+    cells = _cells(view.cut(error) / bar, rows, columns, _rms)
+    over = [cell for row in cells for cell in row if cell > 1]
+    if not over or max(over) < _STRUCTURE * min(over):
+        return None
+    return {"kind": "size", **view.described(rows, columns), "bars": cells}
+
+
+def spans(numbers: Sequence[int]) -> Spans:
+    """``[0, 1, 2, 7]`` as ``[(0, 2), (7, 7)]``."""
+    found: Spans = []
+    for number in numbers:
+        if found and number == found[-1][1] + 1:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return found
+
+
+def span_text(found: Spans) -> str:
+    """``0-2, 7``, at most four of them."""
+    shown = [str(first) if first == last else f"{first}-{last}" for first, last in found[:4]]
+    return ", ".join(shown) + (" and more" if len(found) > 4 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Division:
+    """An axis cut into cells; ``borders`` are the cells at which a tile begins, without the first."""
+
+    spans: Spans
+    borders: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """An output as rows and columns: one row of an output of one axis, the first wrong tile of one of many axes."""
+
+    tile: tuple[int, ...]
+    names: tuple[str, ...]
+    row_axis: Axis | None
+    column_axis: Axis
+    rows: tuple[int, int]
+    columns: tuple[int, int]
+
+    @classmethod
+    def of(cls, bad: torch.Tensor, layout: Layout) -> _View:
+        tile = tuple(int(i) for i in bad.nonzero()[0][:-2]) if bad.ndim > 2 and bool(bad.any()) else ()
+        names = tuple(axis.of for axis in layout.axes[: len(tile)])
+        columns = (bad.shape[-1], layout.blocks[-1])
+        if bad.ndim == 1:
+            return cls(tile, names, None, layout.axes[-1], (1, 0), columns)
+        return cls(tile, names, layout.axes[-2], layout.axes[-1], (bad.shape[-2], layout.blocks[-2]), columns)
+
+    def cut(self, field: torch.Tensor) -> torch.Tensor:
+        return field[self.tile].reshape(self.rows[0], self.columns[0])
+
+    def described(self, rows: _Division, columns: _Division) -> dict[str, Any]:
+        """The picture's frame, for the result document."""
+        return {
+            "of": ", ".join(f"{name} {number}" for name, number in zip(self.names, self.tile, strict=True)),
+            "rows": _side(rows, self.row_axis),
+            "columns": _side(columns, self.column_axis),
+        }
+
+
+def _side(division: _Division, axis: Axis | None) -> dict[str, Any]:
+    return {
+        "of": axis.of if axis else "",
+        "tile": axis.tile if axis else "",
+        "spans": [list(span) for span in division.spans],
+        "borders": list(division.borders),
+    }
+
+
+def _divisions(length: int, block: int, most: int) -> list[_Division]:
+    """Ways to cut an axis into at most ``most`` cells, from coarse to fine; cells never cross a tile's border."""
+    tiles = -(-length // block) if block else 0
+    if block and tiles > most:
+        size = block * -(-tiles // most)
+        return [_Division(_cut(length, size))]
+    if not block:
+        fewest = min(_FEWEST_COLUMNS, most)
+        finest, coarsest = _power(-(-length // most)), _power(-(-length // fewest))
+        return [_Division(_cut(length, size)) for size in _halvings(coarsest, finest)]
+    finest = min(block, _power(-(-block // (most // tiles))))
+    found = []
+    for size in _halvings(block, finest):
+        cells: Spans = []
+        borders = []
+        for start in range(0, length, block):
+            if start:
+                borders.append(len(cells))
+            cells += _cut(min(block, length - start), size, start)
+        found.append(_Division(cells, tuple(borders)))
+    return found
+
+
+def _cut(length: int, size: int, start: int = 0) -> Spans:
+    return [(first, min(first + size, start + length) - 1) for first in range(start, start + length, size)]
+
+
+def _halvings(coarsest: int, finest: int) -> list[int]:
+    sizes = [coarsest]
+    while sizes[-1] // 2 >= finest:
+        sizes.append(sizes[-1] // 2)
+    return sizes
+
+
+def _power(number: int) -> int:
+    """The power of two at or above a number."""
+    return 1 << max(0, number - 1).bit_length()
+
+
+def _coarsest(fields: Sequence[torch.Tensor], divisions: Sequence[_Division]) -> _Division:
+    """The coarsest division of the first axis that hides nothing; the finest if each does."""
+    for division in divisions:
+        if all(bool((field[a : b + 1] == field[a]).all()) for field in fields for a, b in division.spans):
+            return division
+    return divisions[-1]
+
+
+def _runs(fields: Sequence[torch.Tensor], block: int) -> _Division | None:
+    """Rows that are alike and of one tile as one cell each; None if that is too many cells."""
+    length = len(fields[0])
+    borders = set(range(block, length, block)) if block else set()
+    starts = [
+        row
+        for row in range(length)
+        if row == 0 or row in borders or any(not torch.equal(field[row], field[row - 1]) for field in fields)
+    ]
+    if len(starts) > MOST_ROWS:
+        return None
+    ends = [*(start - 1 for start in starts[1:]), length - 1]
+    return _Division(list(zip(starts, ends)), tuple(cell for cell, start in enumerate(starts) if start in borders))
+
+
+def _cells(
+    field: torch.Tensor, rows: _Division, columns: _Division, amount: Callable[[torch.Tensor], Any]
+) -> list[list[float]]:
+    return [
+        [float(f"{float(amount(field[a : b + 1, c : d + 1])):.3g}") for c, d in columns.spans] for a, b in rows.spans
+    ]
+
+
+def _rms(error: torch.Tensor) -> float:
+    return float(error.double().square().mean().sqrt())
+
+
+def _along(side: torch.Tensor, axis: Axis, block: int) -> str:
+    """What holds along one axis: ``every column``, ``query tile 2 (rows 64-69)``, ``rows 5-7, 12``."""
+    if side.all():
+        return f"every {axis.of}"
+    numbers = [int(i) for i in side.nonzero().flatten()]
+    length = len(side)
+    if block and length > block:
+        tiles = [side[start : start + block] for start in range(0, length, block)]
+        touched = [number for number, tile in enumerate(tiles) if tile.any()]
+        if all(bool(tile.all()) for tile in tiles if tile.any()):
+            return f"{_tiles(axis, touched, len(tiles))} ({_named(axis.of, spans(numbers))})"
+        if len(touched) == 1:
+            return f"{_named(axis.of, spans(numbers))} in {axis.tile} {touched[0]}"
+        lanes = tiles[0]
+        if all(torch.equal(tile, lanes[: len(tile)]) for tile in tiles):
+            inside = [int(i) for i in lanes.nonzero().flatten()]
+            return f"{_named(axis.of, spans(inside))} of every {axis.tile}"
+    return _named(axis.of, spans(numbers))
+
+
+def _tiles(axis: Axis, touched: Sequence[int], count: int) -> str:
+    right = [number for number in range(count) if number not in touched]
+    if len(right) == 1 and len(touched) > 1:
+        which = {0: "the first", count - 1: "the last"}.get(right[0], f"{axis.tile} {right[0]}")
+        return f"every {axis.tile} but {which}"
+    return _named(axis.tile, spans(touched))
+
+
+def _named(noun: str, found: Spans) -> str:
+    one = len(found) == 1 and found[0][0] == found[0][1]
+    return f"{noun if one else noun + 's'} {span_text(found)}"
+
+
+_DIAGONAL: Mapping[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
+    "the diagonal": lambda row, column: column == row,
+    "everything above the diagonal": lambda row, column: column > row,
+    "the diagonal and everything above it": lambda row, column: column >= row,
+    "everything below the diagonal": lambda row, column: column < row,
+    "the diagonal and everything below it": lambda row, column: column <= row,
+    "everything but the diagonal": lambda row, column: column != row,
+}
+
+
+def _by_diagonal(wrong: torch.Tensor) -> str | None:
+    """A region along the diagonal, where row and column have the same number; None if it is none."""
+    if wrong.ndim != 2 or min(wrong.shape) < 3:
+        return None
+    row, column = torch.arange(wrong.shape[0])[:, None], torch.arange(wrong.shape[1])[None, :]
+    for name, holds in _DIAGONAL.items():
+        if torch.equal(wrong, holds(row, column)):
+            return name
+    return None

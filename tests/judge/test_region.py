@@ -1,0 +1,170 @@
+"""A wrong region is told in words of the axes and as cells that follow the tiles; what tells nothing is left out."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+import torch
+
+from autograder.axes import Axis
+from autograder.judge.compare import compare
+from autograder.judge.region import MOST_COLUMNS, MOST_ROWS, Layout, extremes, share_picture, size_picture, words
+from autograder.protocol import POISON
+
+ROW, COLUMN = Axis("row", "query tile", "block_m"), Axis("column")
+CASE = {"block_m": 32}
+TILES = Layout.of((ROW, COLUMN), CASE)
+
+
+def region(*places: tuple[slice, slice], shape: tuple[int, int] = (70, 32)) -> torch.Tensor:
+    wrong = torch.zeros(shape, dtype=torch.bool)
+    for place in places:
+        wrong[place] = True
+    return wrong
+
+
+EVERY = slice(None)
+
+
+@pytest.mark.parametrize(
+    ("places", "said"),
+    [
+        ([(slice(64, 70), EVERY)], "query tile 2 (rows 64-69), every column"),
+        ([(slice(32, 70), EVERY)], "every query tile but the first (rows 32-69), every column"),
+        (
+            [(slice(0, 32), EVERY), (slice(64, 70), EVERY)],
+            "every query tile but query tile 1 (rows 0-31, 64-69), every",
+        ),
+        ([(slice(33, 40), EVERY)], "rows 33-39 in query tile 1, every column"),
+        ([(slice(5, 6), EVERY), (slice(37, 38), EVERY), (slice(69, 70), EVERY)], "row 5 of every query tile, every"),
+        ([(slice(30, 34), slice(3, 5))], "rows 30-33, columns 3-4"),
+        ([(EVERY, slice(7, 8))], "every row, column 7"),
+        ([(slice(0, 1), slice(0, 1)), (slice(9, 10), slice(9, 10))], "some of rows 0, 9 in query tile 0, columns 0, 9"),
+    ],
+)
+def test_the_words(places: list[tuple[slice, slice]], said: str) -> None:
+    assert words(region(*places), TILES).startswith(said)
+
+
+def test_all_of_it_needs_no_words_and_most_of_it_few() -> None:
+    wrong = torch.ones(70, 32, dtype=torch.bool)
+    assert words(wrong, TILES) == ""
+    wrong[::9, 3] = False
+    assert words(wrong, TILES) == "almost everywhere"
+    wrong[:, ::2] = False
+    wrong[1, 2] = wrong[1, 0] = True
+    assert words(region((slice(0, 70, 2), slice(0, 16)), (slice(1, 70, 2), slice(16, 32))), TILES) == (
+        "scattered over all of it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("holds", "said"),
+    [
+        (lambda i, j: j > i, "everything above the diagonal"),
+        (lambda i, j: i == j, "the diagonal"),
+        (lambda i, j: j <= i, "the diagonal and everything below it"),
+    ],
+)
+def test_the_diagonal(holds, said: str) -> None:  # type: ignore[no-untyped-def]
+    number = torch.arange(16)
+    assert words(holds(number[:, None], number[None, :]), Layout.of((ROW, COLUMN), {"block_m": 16})) == said
+
+
+def test_several_leading_axes_are_named_each() -> None:
+    axes = tuple(Axis(of) for of in ("query tile", "key tile", "row", "column"))
+    wrong = torch.zeros(3, 2, 16, 32, dtype=torch.bool)
+    wrong[2, :, 13:] = True
+    layout = Layout.of(axes, {})
+    assert words(wrong, layout) == "query tile 2, every key tile, rows 13-15, every column"
+    picture = share_picture(wrong, None, layout)
+    assert picture is not None
+    assert picture["of"] == "query tile 2, key tile 0"
+    assert picture["rows"]["spans"] == [[0, 12], [13, 15]]
+
+
+def test_rows_that_are_alike_are_one_cell_and_tiles_have_borders() -> None:
+    picture = share_picture(region((slice(40, 70), slice(16, 32))), None, TILES)
+    assert picture is not None
+    assert picture["rows"]["spans"] == [[0, 31], [32, 39], [40, 63], [64, 69]]
+    assert picture["rows"]["borders"] == [1, 3]
+    assert picture["columns"]["spans"] == [[first, first + 3] for first in range(0, 32, 4)]
+    assert picture["wrong"] == [[0.0] * 8, [0.0] * 8, [0.0] * 4 + [1.0] * 4, [0.0] * 4 + [1.0] * 4]
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (70, 32), (333, 97), (4096, 4096), (5, 1), (1, 5), (1000, 1)])
+@pytest.mark.parametrize("block", [0, 16, 32])
+def test_a_picture_is_small_and_shows_each_element_once(shape: tuple[int, int], block: int) -> None:
+    wrong = torch.rand(shape, generator=torch.Generator().manual_seed(1)) < 0.3
+    wrong[0, 0], wrong[-1, -1] = True, False
+    layout = Layout.of((ROW, Axis("column", "chunk", "block_m")), {"block_m": block})
+    picture = share_picture(wrong, None, layout)
+    if int(wrong.sum()) < 2:
+        assert picture is None
+        return
+    assert picture is not None
+    assert len(picture["wrong"]) == len(picture["rows"]["spans"]) <= MOST_ROWS
+    assert {len(row) for row in picture["wrong"]} == {len(picture["columns"]["spans"])}
+    assert len(picture["columns"]["spans"]) <= MOST_COLUMNS
+    for side, length in (("rows", shape[0]), ("columns", shape[1])):
+        spans = picture[side]["spans"]
+        assert [number for first, last in spans for number in range(first, last + 1)] == list(range(length))
+        for border in picture[side]["borders"]:
+            assert spans[border][0] % block == 0
+
+
+def test_where_a_picture_adds_nothing_there_is_none() -> None:
+    one = region((slice(3, 4), slice(3, 4)))
+    assert share_picture(one, None, TILES) is None
+    assert share_picture(torch.ones(70, 32, dtype=torch.bool), None, TILES) is None
+    assert share_picture(torch.ones(1, dtype=torch.bool), None, Layout.of((ROW,), CASE)) is None
+    assert size_picture(torch.ones(70, 32), 1e-6, TILES) is None
+    alike = torch.rand(70, 32, generator=torch.Generator().manual_seed(2)) + 0.1
+    assert size_picture(alike, 1e-6, TILES) is None
+
+
+def test_an_error_over_everything_is_shown_by_its_size_if_that_differs_by_much() -> None:
+    error = torch.full((70, 32), 1e-5)
+    error[:32] = 3.0
+    assert extremes(error, 1e-6, TILES) == "by the most in rows 0-7 and by the least in rows 32-39"
+    picture = size_picture(error, 1e-6, TILES)
+    assert picture is not None
+    assert picture["bars"][0] == [3e6] * 4
+    assert picture["bars"][-1] == [10.0] * 4
+
+
+def test_messages_say_the_region_once_and_in_one_voice() -> None:
+    exact = torch.ones(70, 32, dtype=torch.float64)
+    got = exact.clone()
+    got[64:] = 2.0
+    close = compare("o", "close", got, exact, exact.float(), None, None, TILES)
+    assert close.message.endswith("192 of 2240 elements are over the bar: query tile 2 (rows 64-69), every column.")
+    assert close.where is not None
+    assert close.where["picture"]["wrong"][-1] == [1.0] * 8
+    same = compare("o", "exact", got, exact, exact.float(), None, None, TILES)
+    assert same.message.endswith("got 2, expected 1. Wrong: query tile 2 (rows 64-69), every column.")
+    got[64:] = torch.nan
+    special = compare("o", "close", got, exact, exact.float(), None, None, TILES)
+    assert "192 of 2240 elements are like that: query tile 2 (rows 64-69), every column." in special.message
+    got[:] = 3.0
+    everything = compare("o", "close", got, exact, exact.float(), None, None, TILES)
+    assert everything.message.endswith("All 2240 elements are over the bar.")
+    assert everything.where is not None
+    assert "picture" not in everything.where
+    got[:] = 1.0
+    got[3, 4] = 9.0
+    single = compare("o", "close", got, exact, exact.float(), None, None, TILES)
+    assert single.message.endswith("1 of 2240 elements is over the bar.")
+
+
+def test_what_was_never_written_is_told_from_what_is_wrong() -> None:
+    exact = torch.ones(70, 32, dtype=torch.float64)
+    got = torch.ones(70, 32)
+    got[32:64] = 5.0
+    got.view(torch.int32)[64:] = struct.unpack("<i", POISON["float32"])[0]
+    result = compare("o", "close", got, exact, exact.float(), got, None, TILES)
+    assert result.message == "Rows 64-69 of o were never written."
+    assert result.where is not None
+    assert [row[0] for row in result.where["picture"]["wrong"]] == [0.0, 1.0, 0.0]
+    assert [row[0] for row in result.where["picture"]["unwritten"]] == [0.0, 0.0, 1.0]

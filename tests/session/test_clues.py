@@ -1,0 +1,105 @@
+"""What a failed exercise is told beside its message: seen on further runs, certain, and at most three remarks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder.catalogue import Course
+from autograder.pool import CarryOn, Crew
+from autograder.protocol import CheckJob, CheckReply, Job
+from autograder.result import ExerciseResult
+from autograder.session import Grader, Request
+
+ROOT = Path(__file__).parents[2]
+Wrong = Callable[[str, str], ExerciseResult]
+
+
+@pytest.fixture
+def wrong(course: Course, cpu_grader: Grader, tmp_path: Path) -> Wrong:
+    """Grades the solution of an exercise with a known mistake in it, or with text replaced."""
+
+    def grade(exercise_id: str, mistake: str, old: str = "", new: str = "") -> ExerciseResult:
+        exercise = course.exercise(exercise_id)
+        text = (ROOT / "solutions" / exercise.stub).read_text(encoding="utf-8")
+        assert old in text
+        if mistake:
+            text += "\n\n" + (ROOT / "tests" / "mistakes" / exercise_id / f"{mistake}.py").read_text(encoding="utf-8")
+        path = tmp_path / exercise.stub
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text.replace(old, new) if old else text, encoding="utf-8")
+        result = cpu_grader.grade(Request(tmp_path, (exercise,)))
+        return result.exercises[0]
+
+    return grade
+
+
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        ("flash_attention/tail_chunk_dropped", "Keys 96-101 (chunk 3) count for nothing: their values reach no query."),
+        ("flash_attention/chunk_stuck", "Only keys 0-31 (chunk 0) count: the values of all others reach no query."),
+        ("flash_attention/causal_forgotten", "With the causal mask, queries give weight to keys in the future."),
+        ("one_shot_attention/causal_forgotten", "With the causal mask, queries give weight to keys in the future."),
+        (
+            "flash_attention/chunk_max",
+            "The result is right with one chunk of keys and wrong from the second on.",
+        ),
+        (
+            "flash_attention/acc_not_rescaled",
+            "o is right with one chunk of keys and wrong from the second on, and lse is right throughout. lse is made "
+            "of m_i and l_i, which fit each other then: look at acc, and at what it is divided by.",
+        ),
+        (
+            "flash_attention/scale_forgotten",
+            "The result is wrong already with a single chunk of keys, before any are joined.",
+        ),
+        (
+            "online_softmax_update/l_not_rescaled",
+            "The result is right with one chunk of keys and wrong from the second on.",
+        ),
+        ("flash_attention/loop_carried_type", None),
+    ],
+)
+def test_what_is_seen(wrong: Wrong, label: str, said: str | None) -> None:
+    result = wrong(*label.split("/"))
+    assert [clue.message for clue in result.clues] == ([said] if said else [])
+    assert len(result.clues) + len(result.diagnosis) <= 2  # and the message is the third
+
+
+def test_without_a_name_for_it_two_things_may_be_said(wrong: Callable[..., ExerciseResult]) -> None:
+    result = wrong("flash_attention", "", "acc / l_safe[:, None]", "acc / (l_safe[:, None] + m_i[:, None])")
+    assert result.diagnosis == ()
+    assert [clue.kind for clue in result.clues] == ["series", "mass"]
+    assert "lse is right throughout" in result.clues[0].message
+    assert "add up to" in result.clues[1].message
+    table = result.clues[1].table
+    assert table is not None
+    assert len(table["got"]) == len(table["rows"])
+
+
+def test_what_passes_costs_no_further_run(
+    course: Course, cpu_grader: Grader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exercise = course.exercise("online_softmax_update")
+    path = tmp_path / exercise.stub
+    path.parent.mkdir()
+    text = (ROOT / "solutions" / exercise.stub).read_text(encoding="utf-8")
+    path.write_text(text + "\n\n# another file, which nothing is known of yet\n", encoding="utf-8")
+    ran: list[str] = []
+    plain = Crew.run
+
+    def run(self: Crew, job: Job, carry_on: CarryOn) -> None:
+        def listen(reply: CheckReply, following: CheckJob | None) -> bool:
+            ran.append(reply.id)
+            return carry_on(reply, following)
+
+        return plain(self, job, listen)
+
+    monkeypatch.setattr(Crew, "run", run)
+    result = cpu_grader.grade(Request(tmp_path, (exercise,), 29)).exercises[0]
+    assert result.outcome == "pass"
+    assert result.clues == ()
+    assert ran == [check.id for check in exercise.checks]

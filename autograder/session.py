@@ -40,7 +40,7 @@ LIMITS = {
 }
 
 # Seconds for the probes that are there to be shown: an ordinary kernel takes a tenth of them.  On a GPU they compile.
-_PATIENCE = {"cpu": 1.0, "cuda": None}
+_PATIENCE: dict[str, float | None] = {"cpu": 1.5, "cuda": None}
 
 # Outcomes that a second run would give again.
 _REPEATABLE = frozenset({"pass", "fail", "compile-error"})

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder import session
 from autograder.catalogue import Course
 from autograder.pool import CarryOn, Crew
 from autograder.protocol import CheckJob, CheckReply, Job
@@ -17,11 +18,17 @@ ROOT = Path(__file__).parents[2]
 Wrong = Callable[[str, str], ExerciseResult]
 
 
+@pytest.fixture(autouse=True)
+def all_the_time_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine on which much else is running tells no less."""
+    monkeypatch.setitem(session._PATIENCE, "cpu", None)
+
+
 @pytest.fixture
 def wrong(course: Course, cpu_grader: Grader, tmp_path: Path) -> Wrong:
     """Grades the solution of an exercise with a known mistake in it, or with text replaced."""
 
-    def grade(exercise_id: str, mistake: str, old: str = "", new: str = "") -> ExerciseResult:
+    def grade(exercise_id: str, mistake: str, old: str = "", new: str = "", seed: int = 7) -> ExerciseResult:
         exercise = course.exercise(exercise_id)
         text = (ROOT / "solutions" / exercise.stub).read_text(encoding="utf-8")
         assert old in text
@@ -30,7 +37,7 @@ def wrong(course: Course, cpu_grader: Grader, tmp_path: Path) -> Wrong:
         path = tmp_path / exercise.stub
         path.parent.mkdir(exist_ok=True)
         path.write_text(text.replace(old, new) if old else text, encoding="utf-8")
-        result = cpu_grader.grade(Request(tmp_path, (exercise,)))
+        result = cpu_grader.grade(Request(tmp_path, (exercise,), seed))
         return result.exercises[0]
 
     return grade
@@ -78,6 +85,15 @@ def test_without_a_name_for_it_two_things_may_be_said(wrong: Callable[..., Exerc
     table = result.clues[1].table
     assert table is not None
     assert len(table["got"]) == len(table["rows"])
+
+
+def test_a_kernel_that_is_slow_is_told_less(
+    wrong: Callable[..., ExerciseResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(session._PATIENCE, "cpu", 0.0)
+    result = wrong("flash_attention", "acc_not_rescaled", seed=31)
+    assert [item.mistake for item in result.diagnosis] == ["acc_not_rescaled"]
+    assert result.clues == ()
 
 
 def test_what_passes_costs_no_further_run(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder import session
 from autograder.catalogue import Course
 from autograder.plan import Reference
 from autograder.pool import CarryOn, Crew
@@ -177,6 +178,7 @@ def test_what_a_failure_is_explained_by_is_the_same_job_and_no_verdict(
     path.write_text(solution(FLASH).replace("acc / l_safe[:, None]", "acc"))
     jobs, replies = [], []
     plain = Crew.run
+    monkeypatch.setitem(session._PATIENCE, "cpu", None)
 
     def run(self: Crew, job: Job, carry_on: CarryOn) -> None:
         if job.device == "targets" or "flash_attention_kernel" not in job.functions:  # the piece that it calls
@@ -228,7 +230,6 @@ def test_a_crash_costs_only_its_own_exercise(run: Callable[..., RunResult], monk
 def test_an_endless_kernel_is_a_timeout_and_costs_only_itself(
     run: Callable[..., RunResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from autograder import session
     from autograder.protocol import Limits
 
     monkeypatch.setitem(session.LIMITS, "cpu", Limits(cpu_seconds=2, wall_seconds=10))

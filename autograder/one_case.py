@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from autograder.catalogue import Check, Exercise
+from autograder.catalogue import Check, Course, Exercise
 from autograder.errors import UsageError
 from autograder.lift import CompactModule
-from autograder.plan import Plan
+from autograder.plan import Plan, plan_exercises
 from autograder.pool import Pool
 from autograder.protocol import CheckJob, CheckReply, Job
 from autograder.session import LIMITS
@@ -33,6 +34,24 @@ class Tried:
     shapes: Mapping[str, tuple[int, ...]]
     outcome: str
     message: str
+
+
+def planned(course: Course, path: Path, exercise: Exercise) -> Plan:
+    """The plan of one exercise, with an outcome if it cannot be run, or if what it calls cannot.
+
+    Unlike a graded kernel, it runs with pieces that are wrong.
+
+    Raises:
+        HandInError: there is nothing readable at ``path``.
+    """
+    plans = {plan.exercise.id: plan for plan in plan_exercises(course, path, (exercise,), None)[0]}
+    plan = plans[exercise.id]
+    for piece in (plans[id] for id in plan.builds_on):
+        if piece.outcome is not None:
+            word = piece.outcome.replace("-", " ")
+            message = f"Calls {piece.exercise.id}, and that is {word}{': ' + piece.message if piece.message else '.'}"
+            return replace(plan, outcome=piece.outcome, message=message)
+    return plan
 
 
 def case_job(plan: Plan, module: CompactModule, checks: tuple[CheckJob, ...], device: str, recording: int = 0) -> Job:

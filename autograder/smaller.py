@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import Any
 
 from autograder.catalogue import TARGET_TIER, Check, Course
-from autograder.one_case import Tried, least, run_cases, step
-from autograder.plan import Plan, plan_exercises
+from autograder.one_case import Tried, least, planned, run_cases, step
+from autograder.plan import Plan
 from autograder.result import ExerciseResult
 from autograder.session import Grader, Request
 
@@ -61,8 +61,7 @@ def smallest_failing(
     """
     exercise = course.exercise(exercise_id)
     check = next(check for check in exercise.checks if check.id == check_id)
-    plans, _ = plan_exercises(course, request.handin, (exercise,), None)
-    plan = next(plan for plan in plans if plan.exercise.id == exercise.id)
+    plan = planned(course, request.handin, exercise)
     if plan.outcome is not None:
         return None
     search = _Search(grader, plan, request.seed)

@@ -22,8 +22,8 @@ from autograder.judge.sequences import programs_of
 from autograder.judge.states import Comparison, Expected, State, compare_states, wrongly_given
 from autograder.judge.verdict import Case, Verdict
 from autograder.lift import CompactModule
-from autograder.one_case import case_job, named_case
-from autograder.plan import Plan, plan_exercises
+from autograder.one_case import case_job, named_case, planned
+from autograder.plan import Plan
 from autograder.pool import Pool
 from autograder.protocol import CheckJob, CheckReply, ProtocolError
 from autograder.recording import MAX_RECORDING, Call, Held, Recording, decode_recording
@@ -58,8 +58,7 @@ def trace(course: Course, request: TraceRequest, pool: Pool | None = None) -> Tr
     """
     exercise = request.exercise
     checks = _cases(course, request)
-    plans, _ = plan_exercises(course, request.handin, (exercise,), None)
-    plan = next(plan for plan in plans if plan.exercise.id == exercise.id)
+    plan = planned(course, request.handin, exercise)
     if plan.outcome is not None:
         return Traced(exercise.id, plan.file, request.seed, plan.outcome, plan.message)
     module = plan.module(())

@@ -10,8 +10,7 @@ import click
 
 from autograder.catalogue import Course, Exercise
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, UsageError
-from autograder.one_case import Tried, named_case, run_cases, shown
-from autograder.plan import plan_exercises
+from autograder.one_case import Tried, named_case, planned, run_cases, shown
 from autograder.protocol import printable
 from autograder.result import RunResult
 from autograder.session import Grader, Request
@@ -29,8 +28,7 @@ def check_one_case(course: Course, grader: Grader, request: Request, name: str, 
     """
     exercise = only_exercise(request.exercises)
     check = named_case(exercise, name, settings, grader.device)
-    plans, _ = plan_exercises(course, request.handin, (exercise,), None)
-    plan = next(plan for plan in plans if plan.exercise.id == exercise.id)
+    plan = planned(course, request.handin, exercise)
     if plan.outcome is not None:
         _say(f"{plan.outcome}: {plan.message or 'Not started: the stub is as it was handed out.'}")
         return EXIT_NOT_ALL

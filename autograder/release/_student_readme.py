@@ -80,7 +80,7 @@ def student_readme(course: Course, wheel: str) -> str:
 def _trace(course: Course) -> str:
     """The line for the last exercise that keeps a running state."""
     traced = [exercise.id for exercise in course.exercises if exercise.traces]
-    return f"    {f'grade trace {traced[-1]}':<28}its running state, chunk by chunk\n" if traced else ""
+    return f"    {f'grade trace {traced[-1]}':<26}  its running state, chunk by chunk\n" if traced else ""
 
 
 def _companions(course: Course) -> str:

@@ -122,6 +122,21 @@ def test_a_kernel_that_does_not_run_gets_its_sentence(traced: Trace, stopped: st
     assert words in (found.cases[-1].message if found.cases else found.message)
 
 
+PIECE = "    m_new = tl.maximum(m_i, tl.max(s, 1))  # (BLOCK_M,)\n"
+
+
+def test_a_piece_that_cannot_be_used_is_named(traced: Trace) -> None:
+    refused = traced(replace={PIECE: PIECE + "    import os\n"})
+    assert refused.outcome == "refused"
+    assert refused.message.startswith("Calls online_softmax_update, and that is refused: Line ")
+    stub = (ROOT / "assignments" / STUB).read_text(encoding="utf-8")
+    body = "    return m_i, l_i, acc\n"
+    piece = stub[stub.index("def online_softmax_update") : stub.index(body) + len(body)]
+    untouched = traced(more=f"@triton.jit\n{piece}")
+    assert untouched.outcome == "not-started"
+    assert untouched.message == "Calls online_softmax_update, and that is not started."
+
+
 def test_the_sentence_is_that_of_check(grade: Run, tmp_path: Path) -> None:
     hand_in(tmp_path, change=(KERNEL, KERNEL + "    x = tl.arange(0, 3)\n"))
     options = ("flash_attention", "--dir", "work", "--root", ROOT)

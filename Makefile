@@ -12,7 +12,7 @@ STAMP := $(VENV)/.installed
 PARALLEL := -n logical --maxprocesses 4 --dist loadfile
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## create .venv with the `grade` and `course` commands in it
 

@@ -5,6 +5,7 @@ The tree::
     AutograderError            exit 3, a fault of the grader
      |- UsageError             exit 2, wrong command line, course or hand-in path
      |   |- CourseError        the course folder is missing or malformed
+     |   |   `- MarkerError     exit 3, a solution's markers are wrong: its stub would give it away
      |   |- HandInError        no readable hand-in at the given place
      |   |- EnvironmentProblem the machine lacks something (no GPU, an old Triton)
      |   `- OutputError        stdout is closed, or its disk is full
@@ -36,6 +37,12 @@ class UsageError(AutograderError):
 
 class CourseError(UsageError):
     """The course folder is missing or one of its files is malformed."""
+
+
+class MarkerError(CourseError):
+    """The markers of a solution are wrong, so that its stub would give it away."""
+
+    exit_code = EXIT_FAULT
 
 
 class HandInError(UsageError):

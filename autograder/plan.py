@@ -6,17 +6,18 @@ The hand-in is read and lifted here; nothing of it is executed.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from autograder.catalogue import TIERS, Check, Course, Exercise, load_hidden
 from autograder.errors import CourseError
-from autograder.handin import HandIn, Place, Source, defined_names, read_handin
+from autograder.handin import HandIn, Place, Source, defined_again, defined_names, definitions, read_handin
 from autograder.lift import CompactModule, LiftedFile, Wanted, lift
 from autograder.release.stubs import pristine_stubs, stub_files
 
+_SHOWN = 4  # places of a function that is defined again and again
 _COMPARED = 500  # names of functions; more are in no honest file
 
 
@@ -70,6 +71,13 @@ class Plan:
         return self.source.path if self.source else None
 
     @property
+    def place(self) -> tuple[int | None, int | None]:
+        """The cell, in a notebook, and the line in which the function starts."""
+        if self.line is None or self.source is None:
+            return None, self.line
+        return self.source.place_of(self.line)
+
+    @property
     def builds_on(self) -> tuple[str, ...]:
         """Ids of the exercises whose functions this one calls; none where nothing will be run."""
         if self.outcome is not None:
@@ -118,7 +126,7 @@ def plan_exercises(
         plans[exercise.id] = plan
         todo.extend(plan.builds_on)
     ordered = tuple(plans[exercise.id] for exercise in course.exercises if exercise.id in plans)
-    return ordered, handin.notes
+    return ordered, (*handin.notes, *_defined_again(ordered))
 
 
 def started_in(course: Course) -> Callable[[Place, str], bool]:
@@ -193,11 +201,11 @@ def _plan(
     if source is None:
         return Plan(exercise, checks, None, None, {}, "not-started", f"There is no {exercise.file} in the hand-in.")
     if source.text is None:
-        return Plan(exercise, checks, source, None, {}, "refused", source.problem or "", source.line)
+        return Plan(exercise, checks, source, None, {}, "refused", source.problem or "")
     owners = _owners(course, exercise.stub)
     lifted = lift_for(owners, source.text)
     names = [function.name for function in exercise.functions]
-    line = next((lifted.functions[name].line for name in names if name in lifted.functions), None)
+    line = _first_line(lifted, source.text, names)
     if stubs.untouched(exercise, lifted):
         missing = [name for name in names if _missing(lifted, name)]
         message = _nothing_there(missing[0], source, owners) if missing else ""
@@ -208,8 +216,34 @@ def _plan(
     if problem := lifted.problem_of(names, pieces):
         draft = Plan(exercise, checks, source, lifted, pieces)
         message = draft.locate(problem.message, problem.line)
-        return Plan(exercise, checks, source, lifted, pieces, problem.outcome, message, problem.line, remarks)
+        return Plan(exercise, checks, source, lifted, pieces, problem.outcome, message, line, remarks)
     return Plan(exercise, checks, source, lifted, pieces, None, "", line, remarks)
+
+
+def _first_line(lifted: LiftedFile, text: str, names: Sequence[str]) -> int | None:
+    """The line of the ``def`` of the first of ``names`` that has one, also where it is refused."""
+    if found := next((lifted.functions[name] for name in names if name in lifted.functions), None):
+        return found.line
+    scanned = definitions(text)
+    return next((scanned[name][-1] for name in names if name in scanned), None)
+
+
+def _defined_again(plans: Sequence[Plan]) -> Iterator[str]:
+    """A sentence for each function that is defined more than once: Python takes the last, whatever is in it."""
+    for plan in plans:
+        if (source := plan.source) is None or source.text is None:
+            continue
+        again = defined_again(source.text, [function.name for function in plan.exercise.functions])
+        for name, lines in again.items():
+            shown = [source.locate(line) for line in (*lines[: _SHOWN - 1], *lines[_SHOWN - 1 :][-1:])]
+            left = f"{len(lines) - _SHOWN} more places" if len(lines) > _SHOWN else ""
+            *before, last = shown
+            if source.cells or left:
+                where = "; ".join([*before, left] if left else before)
+            else:
+                where = "lines " + ", ".join(place.removeprefix("line ") for place in before)
+                last = last.removeprefix("line ")
+            yield f"{name} is defined in {where} and {last}; the last one counts."
 
 
 def _nothing_there(name: str, source: Source, owners: Sequence[Exercise]) -> str:

@@ -85,6 +85,7 @@ class TargetResult:
 class ExerciseResult:
     """One exercise; ``score`` is in points, ``line`` is where its function starts in ``file``.
 
+    In a notebook ``line`` counts from the beginning of the code cell ``cell``, both from 1.
     ``counts`` is False where it is left out of points and exit code: optional, or no check of it can run here.
     ``message`` says in a sentence why the exercise is not passed where no check does, and what was noticed.
     """
@@ -105,7 +106,15 @@ class ExerciseResult:
     diagnosis: tuple[Diagnosis, ...] = ()
     gpu_targets: tuple[TargetResult, ...] = ()
     remarks: tuple[str, ...] = ()
+    cell: int | None = None
     clues: tuple[Clue, ...] = ()
+
+    @property
+    def begins(self) -> str | None:
+        """Where its function starts, as all messages name places: ``line 49``, or ``cell 3, line 12``."""
+        if self.line is None:
+            return None
+        return f"line {self.line}" if self.cell is None else f"cell {self.cell}, line {self.line}"
 
     @property
     def passed(self) -> bool:

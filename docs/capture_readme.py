@@ -5,6 +5,7 @@ A student's folder is made with one known mistake in it, and the command shown a
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -45,7 +46,7 @@ def capture(folder: Path) -> str:
         text = (ROOT / "solutions" / exercise.stub).read_text(encoding="utf-8")
         if exercise.stub == course.exercise(exercise_id).stub:
             wrong = (ROOT / "tests" / "mistakes" / exercise_id / f"{mistake}.py").read_text(encoding="utf-8")
-            text = f"{text}\n\n{wrong}"
+            text = replaced(text, wrong)
         target.write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "autograder.cli.grade", "--root", str(ROOT), *COMMAND.split()[1:]]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(folder / "cache")}
@@ -61,6 +62,25 @@ def capture(folder: Path) -> str:
         raise RuntimeError(printed.stderr)
     text = re.sub(r"^CPU .*\n", "", printed.stdout, flags=re.MULTILINE)
     return re.sub(r"\s+--dir\s+assignments", "", text).strip()
+
+
+def replaced(text: str, wrong: str) -> str:
+    """A text with each function of ``wrong`` in place of its own of that name, as in a student's file."""
+    rows = text.split("\n")
+    spans = functions(text)
+    for name, (first, last) in sorted(functions(wrong).items(), key=lambda item: -spans[item[0]][0]):
+        begin, end = spans[name]
+        rows[begin - 1 : end] = wrong.split("\n")[first - 1 : last]
+    return "\n".join(rows)
+
+
+def functions(text: str) -> dict[str, tuple[int, int]]:
+    """First and last line of each function, decorators included."""
+    nodes = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
+    return {
+        node.name: (min(part.lineno for part in (node, *node.decorator_list)), node.end_lineno or node.lineno)
+        for node in nodes
+    }
 
 
 if __name__ == "__main__":

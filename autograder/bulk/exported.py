@@ -37,6 +37,8 @@ def refuse_foreign(store: Store, path: Path) -> None:
     Raises:
         UsageError: it is such a file.
     """
+    if not path.is_file():
+        return  # a pipe or a device is written to, and has nothing to lose
     try:
         there = path.read_bytes()
     except OSError:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from autograder.bulk.names import a_few
-from autograder.bulk.overrides import Override, called_as, load_overrides
+from autograder.bulk.overrides import Override, called_as, exact, load_overrides
 from autograder.bulk.roster import HandedIn, Match, Roster, Student, load_roster
 from autograder.bulk.store import Store
 from autograder.bulk.submissions import Submission
@@ -100,7 +100,7 @@ class StudentGrade:
 class ClassGrades:
     """Everyone's grades, by id, and sentences about who could not be found in the roster, or in the results.
 
-    ``waiting`` are the ids of those who handed in and are not graded yet.
+    ``waiting`` are the ids of those who handed in and are not graded yet, or only before that was handed in.
     """
 
     students: tuple[StudentGrade, ...]
@@ -117,6 +117,8 @@ def class_grades(course: Course, out: Path, roster: Path | None = None) -> Class
     """
     reading = GradesReader(course, out, roster)
     students = tuple(reading)
+    if not students and reading.outdated and not reading.damaged:
+        raise UsageError(f"No result in {out} is of what was handed in last. {' '.join(reading.not_graded())}")
     if not students:
         damaged = "".join(f" {note}" for note in reading.damaged)
         raise UsageError(f"There are no results in {out}. Run `course grade` with --out {out} first.{damaged}")
@@ -125,6 +127,9 @@ def class_grades(course: Course, out: Path, roster: Path | None = None) -> Class
 
 class GradesReader:
     """Reads the grades under ``out`` one student after another, for those who need not hold them all.
+
+    Once all have been read, ``damaged`` has a sentence on each result that cannot be read, ``outdated`` says by id why
+    a result counts as none, and ``unusable`` are the ids of those in whose hand-ins nothing could be graded.
 
     Raises:
         UsageError: the roster or the overrides cannot be read.
@@ -137,15 +142,25 @@ class GradesReader:
         self._students = self._store.students()
         self._overrides = called_as(load_overrides(self._store.overrides), self._students)
         self._submissions = self._store.submissions()
-        self.waiting = tuple(sorted(set(self._store.handed_in()) - set(self._students)))
-        everyone = (*self._students, *self.waiting)
+        self._due = self._store.due()
+        self._never = sorted(set(self._due.everyone) - set(self._students))
+        self.outdated: dict[str, str] = {}
+        everyone = (*self._students, *self._never)
         self._matches = self.roster.match_all({student: self._handed_in(student) for student in everyone})
         self._foreign_ids = self.roster.foreign_ids(everyone)
         self.damaged: list[str] = []
         self._notes: list[str] = []
         self._matched: dict[int, list[str]] = {}
         self._known = {exercise.id for exercise in course.exercises}
-        self._untimed = 0
+        self._exercises = {exercise.id for exercise in course.exercises}
+        self._read = self._untimed = 0
+        self.unusable: list[str] = []
+        self._called_late: list[str] = []
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """Who handed in and is not graded yet, or only before that was handed in; complete once all have been read."""
+        return tuple(sorted((*self._never, *self.outdated)))
 
     def __iter__(self) -> Iterator[StudentGrade]:
         for student in self._students:
@@ -156,15 +171,23 @@ class GradesReader:
                 self.damaged.append(f"{student}: the result is damaged; run `course grade` again.")
                 self._notes.append(self.damaged[-1])
                 continue
+            if why := self._due.outdated(student, result, self._exercises):
+                self.outdated[student] = why
+                continue
             if match.row is None and self.roster.students:
                 self._notes.append(f"{student}: not found in the roster{f': {match.why}' if match.why else ''}.")
-            self._untimed += not _tells_lateness(submission, match.row)
+            self._read += 1
+            if not _tells_lateness(submission, match.row):
+                self._untimed += 1
+                self._called_late += [student] if match.row is not None and match.row.called_late else []
+            if result.error is not None and not any(item.outcome == "grader-error" for item in result.exercises):
+                self.unusable.append(student)
             yield self._grade(student, result, submission, match)
 
     def notes(self) -> tuple[str, ...]:
         """Sentences about who could not be found, and what counts nowhere; complete once all have been read."""
         rows = self.roster.students
-        waiting = {id(row) for student in self.waiting for row in self._matches[student].rows}
+        waiting = {id(row) for student in self._never for row in self._matches[student].rows}
         shared = [
             f"{' and '.join(self._matched[id(row)])}: all fit {_called(row)} in the roster."
             for row in rows
@@ -173,7 +196,7 @@ class GradesReader:
         names = ", ".join(_called(row) for row in rows if id(row) not in (self._matched.keys() | waiting))
         missing = [f"In the roster, and without a hand-in: {names}."] if names else []
         return (
-            *self._not_graded(),
+            *self.not_graded(),
             *([self._foreign_ids] if self._foreign_ids else []),
             *self._notes,
             *shared,
@@ -183,13 +206,22 @@ class GradesReader:
             *self._times_missing(),
         )
 
-    def _not_graded(self) -> tuple[str, ...]:
-        """A sentence if grading was stopped, or was told to grade only some."""
-        if not self.waiting:
+    def not_graded(self) -> tuple[str, ...]:
+        """Sentences if grading was stopped, was told to grade only some, or has not seen what was handed in since."""
+        waiting = self.waiting
+        if not waiting:
             return ()
-        one = len(self.waiting) == 1
-        counted = "1 hand-in is" if one else f"{len(self.waiting)} hand-ins are"
-        return (f"{counted} not graded yet: {a_few(self.waiting)}. Run `course grade` again.",)
+        counted = "1 hand-in is" if len(waiting) == 1 else f"{len(waiting)} hand-ins are"
+        reasons: dict[str, list[str]] = {}
+        for student, why in sorted(self.outdated.items()):
+            reasons.setdefault(why, []).append(student)
+        return (
+            f"{counted} not graded yet: {a_few(waiting)}. Run `course grade` again.",
+            *(
+                f"Graded {why}, so that the old result is kept and counts nowhere: {', '.join(names)}."
+                for why, names in reasons.items()
+            ),
+        )
 
     def _late_for_nothing(self) -> tuple[str, ...]:
         """A sentence if the LMS calls hand-ins late and the course has no deadline that they could have missed."""
@@ -207,8 +239,18 @@ class GradesReader:
         if not self._untimed or not any(lesson.deadline for lesson in self._course.lessons):
             return ()
         return (
-            f"There is a deadline, and for {self._untimed} of {len(self._students)} hand-ins no time is known: they "
-            "count as on time. Give the times in a column `submitted` of the roster.",
+            f"There is a deadline, and for {self._untimed} of {self._read} hand-ins no time is known: they "
+            f"count as on time{self._in_words()}. Give the times in a column `submitted` of the roster.",
+        )
+
+    def _in_words(self) -> str:
+        """Whom the roster calls late without a time; complete once all have been read."""
+        late = self._called_late
+        one = len(late) == 1
+        return (
+            f", though the roster's Status calls {'one' if one else len(late)} of them late ({a_few(late)})"
+            if late
+            else ""
         )
 
     def _submission(self, student: str) -> Submission | None:
@@ -236,6 +278,11 @@ class GradesReader:
         overrides = self._overrides.get(student, {})
         result = _with_scores_by_hand(self._course, result, overrides)
         graded = {exercise.id for exercise in result.exercises}
+        self._notes += [
+            f"{student}: {item.id} was set to {exact(by_hand.score)} by hand, which is more than its {item.points:g}."
+            for item in result.exercises
+            if (by_hand := overrides.get(item.id)) is not None and by_hand.score > item.points
+        ]
         self._known |= graded
         return StudentGrade(
             student=student,

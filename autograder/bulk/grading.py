@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from autograder import __version__
+from autograder.bulk.due import HAND_IN
 from autograder.bulk.hand_ins import HandInPath, fingerprint
 from autograder.bulk.skew import version_note
 from autograder.bulk.store import Store
@@ -24,8 +25,6 @@ from autograder.kept import key_of
 from autograder.plan import Reference
 from autograder.result import ExerciseResult, RunResult
 from autograder.session import Grader, Request, blank_run
-
-_HAND_IN = "hand-in"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,6 @@ class Summary:
 
     graded: int = 0
     kept: int = 0
-    empty: list[str] = field(default_factory=list)
     faults: dict[str, str] = field(default_factory=dict)
 
 
@@ -52,7 +50,8 @@ class Summary:
 class ClassRun:
     """How a class is graded: what, with what, and by how many at once.
 
-    ``make_grader`` starts the worker; it is called again should the worker die.
+    ``make_grader`` starts the worker; it is called again should the worker die.  ``begin`` is called before anything
+    is graded, when the folder of the results is this run's own.
     """
 
     course: Course
@@ -63,6 +62,7 @@ class ClassRun:
     workers: int
     make_grader: Callable[[], Grader]
     again: bool = False
+    begin: Callable[[], None] = lambda: None
 
     def run(self, hand_ins: Sequence[HandInPath], progress: Callable[[Progress], None]) -> Summary:
         """Grade all ``hand_ins`` that are missing or changed.
@@ -74,7 +74,9 @@ class ClassRun:
         """
         summary = Summary()
         with self.store.locked(), _Graders(self.make_grader) as graders:
+            self.begin()
             marks = self._marks(graders.current())
+            self.store.keep_due(self.store.due().asked_for((one.student for one in hand_ins), marks))
             left = iter(hand_ins)
             running: dict[Future[RunResult | None], HandInPath] = {}
             done = 0
@@ -178,9 +180,9 @@ class ClassRun:
         if skew := version_note(hand_in.path):
             notes = (*notes, skew)
         old = known.fingerprints if known is not None else {}
-        prints = {name: old[name] for name in merged if name in old} | {_HAND_IN: content}
+        prints = {name: old[name] for name in merged if name in old} | {HAND_IN: content}
         prints |= {e.id: marks[e.id] for e in result.exercises if e.outcome != "grader-error"}
-        prints = {name: value for name, value in prints.items() if name == _HAND_IN or _worth_keeping(merged[name])}
+        prints = {name: value for name, value in prints.items() if name == HAND_IN or _worth_keeping(merged[name])}
         result = replace(
             result,
             exercises=tuple(merged[name] for name in order if name in merged),
@@ -224,7 +226,7 @@ def _worth_keeping(exercise: ExerciseResult) -> bool:
 
 def _still_good(known: RunResult, content: str, marks: Mapping[str, str]) -> dict[str, ExerciseResult]:
     """The exercises of a kept result that need no grading."""
-    if known.fingerprints.get(_HAND_IN) != content:
+    if known.fingerprints.get(HAND_IN) != content:
         return {}
     return {
         exercise.id: exercise
@@ -235,7 +237,7 @@ def _still_good(known: RunResult, content: str, marks: Mapping[str, str]) -> dic
 
 def _others(known: RunResult, content: str, marks: Mapping[str, str]) -> dict[str, ExerciseResult]:
     """Exercises of the kept result that this run was not asked for, as long as the hand-in is the same."""
-    if known.fingerprints.get(_HAND_IN) != content:
+    if known.fingerprints.get(HAND_IN) != content:
         return {}
     return {exercise.id: exercise for exercise in known.exercises if exercise.id not in marks}
 
@@ -273,8 +275,6 @@ def _count(summary: Summary, student: str, result: RunResult | None) -> None:
     if faults:
         message = next((c.message for e in faults for c in e.checks if c.outcome == "grader-error"), "")
         summary.faults[student] = message or faults[0].message or result.error or ""
-    elif result.error is not None:
-        summary.empty.append(student)
 
 
 class _Graders:

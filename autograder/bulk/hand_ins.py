@@ -13,6 +13,7 @@ from autograder.errors import UsageError
 from autograder.protocol import printable
 
 _FILES = (".py", ".ipynb", ".zip")
+_CACHES = ("__pycache__", "__MACOSX")
 _MOST_FILES = 5_000  # hashed; far more than are ever read
 _MOST_SHOWN = 3  # entries in an error's sentence
 _WHOLE = 32 * 1024**2  # a larger file is never read either: its size stands for its content
@@ -76,15 +77,18 @@ def _nobody(folder: Path, notes: Sequence[str]) -> str:
 
 
 def fingerprint(path: Path) -> str:
-    """A hash of names and contents of a hand-in; links are not followed, and count by their name alone."""
+    """A hash of names and contents of a hand-in; links are not followed, and count by their name alone.
+
+    Hidden files and Python's caches, from which no hand-in is read, count nothing: they come of looking into a folder.
+    """
     found = hashlib.sha256()
     if path.is_file():
         _add(found, path.name, path)
         return found.hexdigest()
     count = 0
     for base, folders, files in os.walk(path, followlinks=False):
-        folders.sort()
-        for name in sorted(files):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _CACHES)
+        for name in sorted(name for name in files if not name.startswith(".")):
             count += 1
             if count > _MOST_FILES:
                 found.update(b"more")

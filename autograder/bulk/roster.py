@@ -31,6 +31,7 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
 _NOT_STUDENTS = re.compile(r"\s*(points possible|student, test)\s*", re.IGNORECASE)
 _PARTICIPANT = re.compile(r"participant\s+(\d+)", re.IGNORECASE)
 _DAYS = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:d|days?)?", re.IGNORECASE | re.ASCII)
+_LATE = re.compile(r"\blate\b", re.IGNORECASE)
 _MOST_DAYS = 3660  # of an extension; more is a typing error
 _ANONYMOUS = "anon_"  # how the kit names who is anonymous in Canvas: by an id that its gradebook does not know
 
@@ -55,6 +56,12 @@ class Student:
     extension: timedelta | None
     extended_to: datetime | None
     row: Mapping[str, str]
+
+    @property
+    def called_late(self) -> str:
+        """What Moodle's worksheet says in its column ``Status`` of who is late, in words; else empty."""
+        status = next((cell for column, cell in self.row.items() if column.strip().casefold() == "status"), "")
+        return " ".join(status.split()) if _LATE.search(status) else ""
 
 
 @dataclass(frozen=True, slots=True)

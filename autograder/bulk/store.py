@@ -4,7 +4,7 @@ results/<student>.json   one result document a student (the instructor's: hidden
 grades.csv               one line a student
 overrides.csv            scores set by hand; kept through re-grading
 collected.json           who handed in what, and when
-hand-ins.json            whose hand-ins grading found, graded or not
+hand-ins.json            what grading found: whose hand-ins, and their fingerprints, graded or not
 roster.csv               a copy of the roster that grading was given
 report.html feedback/    made by `course report` and `course feedback`
 comments/                the instructor's words, by student
@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import fcntl
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from autograder.bulk.due import Due, load_due, save_due
 from autograder.bulk.roster import Roster, load_roster
 from autograder.bulk.submissions import Submission, load, save
 from autograder.errors import UsageError
@@ -83,29 +84,22 @@ class Store:
     def keep_submissions(self, found: Mapping[str, Submission]) -> None:
         save(self._collected, found)
 
-    def handed_in(self) -> tuple[str, ...]:
-        """Ids of all whose hand-ins the latest grading found; none if it did not say.
+    def due(self) -> Due:
+        """Whose hand-ins the latest grading found, and what a result of each must be of.
 
         Raises:
             UsageError: the file is damaged.
         """
-        try:
-            students = json.loads(self._hand_ins.read_text(encoding="utf-8"))["students"]
-            return tuple(str(student) for student in students)
-        except FileNotFoundError:
-            return ()
-        except (OSError, ValueError, KeyError, TypeError):
-            raise UsageError(f"{self._hand_ins} is damaged. Run `course grade` again, or remove the file.") from None
+        return load_due(self._hand_ins)
 
-    def keep_handed_in(self, students: Sequence[str]) -> None:
-        """Note whose hand-ins there are, before they are graded.
+    def keep_due(self, due: Due) -> None:
+        """Note what is to be graded, before it is graded.
 
         Raises:
             UsageError: the folder cannot be written to.
         """
         self._make()
-        text = json.dumps({"schema": 1, "students": sorted(students)}, indent=1, ensure_ascii=False) + "\n"
-        write_whole(self._hand_ins, text.encode("utf-8", "replace"))
+        save_due(self._hand_ins, due)
 
     @contextmanager
     def locked(self) -> Iterator[None]:

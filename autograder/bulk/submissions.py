@@ -16,6 +16,7 @@ from autograder.errors import UsageError
 from autograder.release.files import write_whole
 
 COLLECTED = ".collected.json"
+AN_EARLIER_ONE = "Nothing in the latest attempt could be used; an earlier one is in the folder."
 
 
 @dataclass(frozen=True, slots=True)

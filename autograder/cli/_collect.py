@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from rich.text import Text
 
 from autograder.bulk.collect import Collected, Refusal
 from autograder.bulk.collect import collect as collect_download
+from autograder.cli._say import lines_of
 from autograder.cli.common import shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK
 from autograder.protocol import printable
@@ -81,19 +81,21 @@ def _print(console: Console, collected: Collected, roster: Path | None) -> None:
         for state, word in (("new", "new"), ("updated", "updated"), ("unchanged", "unchanged"), ("empty", "empty"))
         if collected.in_state(state)
     )
-    counts = (
-        f"{', '.join(states) or 'nothing new'}; {_counted(collected.attempts, 'attempt')}, {len(collected.late)} late."
-    )
+    counts = f"{', '.join(states) or 'nothing new'}; {_counted(collected.attempts, 'attempt')}{_lateness(collected)}."
     _say(console, counts[0].upper() + counts[1:])
     if collected.total > count:
         _say(
             console, f"With those of earlier downloads there are {_counted(collected.total, 'student')} in the folder."
         )
     _names(console, "late", collected.late)
-    _names(console, "handed in nothing that can be used, and have an empty folder", collected.in_state("empty"))
-    _names(
-        console, "have a later attempt in the folder than in this download, which is kept", collected.in_state("older")
-    )
+    late = "by the roster's column Status, which is shown and counts nowhere; times in a column `submitted` would"
+    _names(console, f"late {late}", collected.called_late)
+    empty = collected.in_state("empty")
+    _names(console, f"handed in nothing that can be used, and {_have(empty)} an empty folder", empty)
+    troubled = [f"{one.submission.student}: {one.trouble}" for one in collected.students if one.trouble]
+    _names(console, "with files that cannot be graded, as far as can be seen from outside", troubled)
+    older = collected.in_state("older")
+    _names(console, f"{_have(older)} a later attempt in the folder than in this download, which is kept", older)
     _names(console, "in the roster, and handed in nothing", collected.missing)
     _names(console, "not in the roster", collected.unmatched)
     _names(console, "not understood, and left out", collected.unknown)
@@ -103,6 +105,21 @@ def _print(console: Console, collected: Collected, roster: Path | None) -> None:
     console.print()
     given = f" --roster {shlex.quote(str(roster))}" if roster is not None else ""
     _say(console, f"Next: course grade {shlex.quote(str(collected.out))} --out results{given}")
+
+
+def _lateness(collected: Collected) -> str:
+    """How many are late, as far as the download or the roster tells."""
+    if collected.lms == "canvas":
+        return f", {len(collected.late)} late"
+    if not collected.untimed:
+        return ""
+    if collected.untimed == len(collected.students):
+        return "; when they were handed in is not known"
+    return f"; when {collected.untimed} of them {'was' if collected.untimed == 1 else 'were'} handed in is not known"
+
+
+def _have(names: Sequence[str]) -> str:
+    return "has" if len(names) == 1 else "have"
 
 
 def _names(console: Console, what: str, names: Sequence[str]) -> None:
@@ -131,16 +148,7 @@ def _refusals(console: Console, refused: Sequence[Refusal]) -> None:
 
 def _say(console: Console, text: str, style: str = "", indent: int = 0) -> None:
     """Print wrapped text in which nothing can move the cursor or colour the terminal."""
-    space = " " * indent
-    lines = textwrap.wrap(
-        printable(text).replace("\n", " "),
-        console.width,
-        initial_indent=space,
-        subsequent_indent=space + "  " * bool(indent),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    for line in lines:
+    for line in lines_of(printable(text).replace("\n", " "), console.width, indent, 2 * bool(indent)):
         console.print(Text(line, style=style), soft_wrap=True)
 
 

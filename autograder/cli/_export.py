@@ -25,6 +25,7 @@ from autograder.bulk.grades import ClassGrades, class_grades
 from autograder.bulk.store import Store
 from autograder.bulk.table import class_csv
 from autograder.cli._refresh import refresh_grades
+from autograder.cli._say import say
 from autograder.cli.common import current_course, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, UsageError
 from autograder.protocol import printable
@@ -140,6 +141,8 @@ def _gradescope(
     """One document, or a folder a student with ``results.json`` in it; returns who was left out."""
     chosen = grades.students if student is None else [one for one in grades.students if one.student == student]
     fine = ready(chosen, options.with_bonus)
+    if student is not None and student in grades.waiting:
+        raise UsageError(f"The hand-in of {student} is not graded yet. Run `course grade` again.")
     if student is not None and not fine.students and not fine.left_out:
         raise UsageError(f"There is no result of {student!r}. A student's id is the name of a file in OUT/results.")
     for one in fine.students:
@@ -157,6 +160,8 @@ def _gradescope(
 
 def _refuse_other_documents(path: Path) -> None:
     """Raise UsageError if a file is there that holds no results for Gradescope."""
+    if not path.is_file():
+        return
     try:
         text = path.read_bytes()
     except OSError:
@@ -194,4 +199,4 @@ def _write(data: bytes, out: Path | None) -> None:
 
 def _say(sentences: Iterable[str]) -> None:
     for sentence in sentences:
-        click.echo(printable(sentence).replace("\n", " "), err=True)
+        say(printable(sentence).replace("\n", " "), err=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from autograder.cli._refresh import refresh_grades
+from autograder.cli._say import say
 from autograder.cli.common import current_course, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK
 from autograder.protocol import printable
@@ -49,12 +50,12 @@ def feedback(out: Path, roster: Path | None, student: str | None) -> int:
     _say((*notes, *made.notes))
     refresh_grades(course, Store(out))
     commented = f", {made.commented} with comments of yours" if made.commented else ""
-    click.echo(f"Wrote {_counted(made.pages, 'feedback page')} to {made.folder}{commented}.")
+    say(f"Wrote {_counted(made.pages, 'feedback page')} to {made.folder}{commented}.")
     if made.zips is None:
-        click.echo("The zips for Canvas and Moodle, if there are any, are as they were.")
+        say("The zips for Canvas and Moodle, if there are any, are as they were.")
     else:
         for path, count in made.zips.written.items():
-            click.echo(f"Wrote {path} with the pages of {_counted(count, 'student')}.")
+            say(f"Wrote {path} with the pages of {_counted(count, 'student')}.")
     return EXIT_NOT_ALL if made.unread else EXIT_OK
 
 
@@ -80,19 +81,19 @@ def report(out: Path, roster: Path | None) -> int:
     _say(grades.notes)
     refresh_grades(course, store)
     if without_page:
-        click.echo(
+        say(
             f"Note: the report links to feedback pages, and {without_page} of them are not there yet. "
             f"Run `course feedback {out}`.",
             err=True,
         )
-    click.echo(f"Wrote {store.report} on {_counted(len(grades.students), 'student')}.")
+    say(f"Wrote {store.report} on {_counted(len(grades.students), 'student')}.")
     return EXIT_OK
 
 
 def _say(notes: Iterable[str]) -> None:
     """Notes on stderr, one a line; names in them cannot move the cursor or colour the terminal."""
     for note in notes:
-        click.echo(f"Note: {printable(note)}".replace("\n", " "), err=True)
+        say(f"Note: {printable(note)}".replace("\n", " "), err=True)
 
 
 def _counted(number: int, noun: str) -> str:

@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 
 from autograder.bulk import hand_ins, submissions
+from autograder.bulk.due import Due
 from autograder.bulk.grading import ClassRun, Progress, Summary
 from autograder.bulk.overrides import (
     Override,
@@ -25,11 +26,13 @@ from autograder.bulk.overrides import (
     points_of,
     save_overrides,
 )
+from autograder.bulk.roster import load_roster
 from autograder.bulk.secret import load_secret
 from autograder.bulk.store import Store
 from autograder.bulk.table import write_grades
 from autograder.catalogue import Course
-from autograder.cli.common import current_course, progress_bar, require_machine, shared_options
+from autograder.cli._say import say
+from autograder.cli.common import WholeNumber, current_course, progress_bar, require_machine, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, CourseError, EnvironmentProblem, UsageError
 from autograder.gpu_targets import default_cache
 from autograder.handin import a_few
@@ -49,13 +52,13 @@ _LINE_SECONDS = 10.0  # between two lines of progress where there is no terminal
 @click.option(
     "--engine", type=click.Choice(["local"]), default="local", show_default=True, help="What spreads the work."
 )
-@click.option("--workers", type=click.IntRange(1, 256), help="Hand-ins graded at once; default one a core.")
+@click.option("--workers", type=WholeNumber(1, 256), help="Hand-ins graded at once; default one a core.")
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True)
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=DEFAULT_SEED, show_default=True)
+@click.option("--seed", type=WholeNumber(0, 2**31 - 1), default=DEFAULT_SEED, show_default=True)
 @click.option("--roster", type=click.Path(path_type=Path), help="CSV with ids and extensions; a copy is kept in --out.")
 @click.option("--student", "students", multiple=True, metavar="ID", help="Only this student; may be repeated.")
 @click.option("--exercise", "exercises", multiple=True, metavar="EXERCISE", help="Only this one; may be repeated.")
-@click.option("--lesson", type=int, help="Only the exercises of this lesson.")
+@click.option("--lesson", type=WholeNumber(), help="Only the exercises of this lesson.")
 @click.option("--replay", is_flag=True, help="Grade one student again, show the whole story, and keep nothing.")
 @click.option("--regrade", is_flag=True, help="Grade everyone again, changed or not.")
 @click.option("--targets/--no-targets", default=True, show_default=True, help="Also compile for the course's GPUs.")
@@ -102,6 +105,8 @@ def grade(
     store = Store(out)
     count = min(workers or os.cpu_count() or 1, len(chosen_students))
 
+    missing_layers: dict[str, None] = {}
+
     def make_grader() -> Grader:
         grader = Grader(
             course,
@@ -115,27 +120,33 @@ def grade(
         )
         try:
             _require_sandbox(grader, allow_weak_sandbox)
+            missing_layers.update(dict.fromkeys(grader.sandbox.missing))
         except BaseException:
             grader.close()
             raise
         return grader
 
-    run = ClassRun(course, store, reference, selected, seed, count, make_grader, regrade)
+    collected = submissions.load(folder / submissions.COLLECTED)
+
+    def begin() -> None:
+        # First of all what is due: whenever this is stopped, no time of handing in meets the result of another attempt.
+        store.keep_due(_due_before(store).found(found, folder))
+        if roster is not None:
+            store.keep_roster(roster)
+        if collected:
+            store.keep_submissions(collected)
+
+    run = ClassRun(course, store, reference, selected, seed, count, make_grader, regrade, begin)
     if replay:
         return _replay(console, run, chosen_students, plain)
     if roster is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        store.keep_roster(roster)
-    collected = submissions.load(folder / submissions.COLLECTED)
-    if collected:
-        out.mkdir(parents=True, exist_ok=True)
-        store.keep_submissions(collected)
-    store.keep_handed_in([one.student for one in found])
+        load_roster(roster)
     for note in notes:
-        click.echo(f"Note: {note}", err=True)
-    with _progress(len(chosen_students), plain) as step, _saying_how_far(len(chosen_students), step) as counting:
-        summary = run.run(chosen_students, counting)
-    _report(console, course, store, summary, [one.student for one in found])
+        say(f"Note: {note}", err=True)
+    # The bar is gone before it is said how far a stopped run came.
+    with _saying_how_far(len(chosen_students)) as counting, _progress(len(chosen_students), plain) as step:
+        summary = run.run(chosen_students, counting(step))
+    _report(course, store, summary, [one.student for one in found], tuple(missing_layers))
     return EXIT_OK if not summary.faults else EXIT_NOT_ALL
 
 
@@ -197,8 +208,9 @@ def override(
             done = f"{student}: {exercise.id} counts {exact(score)} points from now on.{beyond}"
             done += f" Before it was {exact(old.score)} ({old.reason})." if old is not None else ""
         save_overrides(store.overrides, overrides)
-        write_grades(course, store)
-    click.echo(printable(done))
+        if student in write_grades(course, store).waiting and not remove:
+            done += " The hand-in is not graded yet: the score counts when it is."
+    say(printable(done))
     return EXIT_OK
 
 
@@ -215,6 +227,14 @@ def _reference(course: Course) -> Reference:
     if not solutions.is_dir():
         raise CourseError("This course has no solutions folder. Only the instructor's copy can grade a class.")
     return Reference.load(course, load_secret(solutions / ".secret"))
+
+
+def _due_before(store: Store) -> Due:
+    """What the run before found; nothing if that cannot be read any more, since this run says it anew."""
+    try:
+        return store.due()
+    except UsageError:
+        return Due()
 
 
 def _require_sandbox(grader: Grader, allow_weak: bool) -> None:
@@ -243,25 +263,29 @@ def _replay(console: Console, run: ClassRun, chosen: Sequence[hand_ins.HandInPat
             text = (
                 f"the kept result says {old.outcome}, {old.score:g} points; now {exercise.outcome}, {exercise.score:g}"
             )
-        console.print(f"{exercise.id}: {text}", markup=False, soft_wrap=True)
+        say(f"{exercise.id}: {text}")
     return EXIT_OK if result.all_passed else EXIT_NOT_ALL
 
 
-def _report(console: Console, course: Course, store: Store, summary: Summary, present: Sequence[str]) -> None:
+def _report(
+    course: Course, store: Store, summary: Summary, present: Sequence[str], missing_layers: Sequence[str]
+) -> None:
     reader = write_grades(course, store)
-    console.print(f"graded {summary.graded}, unchanged {summary.kept}: {store.grades}", markup=False, soft_wrap=True)
-    if summary.empty:
-        names = ", ".join(printable(name) for name in summary.empty)
-        console.print(f"nothing usable from: {names}", markup=False, soft_wrap=True)
+    say(f"graded {summary.graded}, unchanged {summary.kept}: {store.grades}")
+    if reader.unusable:
+        names = ", ".join(printable(name) for name in reader.unusable)
+        say(f"nothing usable from: {names}")
     for message in dict.fromkeys(summary.faults.values()):
         names = a_few([printable(student) for student, fault in summary.faults.items() if fault == message])
-        console.print(f"NOT GRADED, through no fault of theirs: {names}: {message}", markup=False, soft_wrap=True)
+        say(f"NOT GRADED, through no fault of theirs: {names}: {message}")
+    for layer in missing_layers:
+        say(f"Note: a layer of the sandbox is missing here: {printable(layer)}")
     for note in reader.notes():
-        console.print(f"Note: {printable(note)}", markup=False, soft_wrap=True)
+        say(f"Note: {printable(note)}")
     gone = sorted(set(store.students()) - set(present))
     if gone:
         names = ", ".join(gone)
-        console.print(f"a result, and no hand-in any more: {names}", markup=False, soft_wrap=True)
+        say(f"a result, and no hand-in any more: {names}")
 
 
 @contextlib.contextmanager
@@ -279,20 +303,26 @@ def _progress(total: int, plain: bool) -> Iterator[Callable[[Progress], None]]:
         yield step
 
 
+_Step = Callable[[Progress], None]
+
+
 @contextlib.contextmanager
-def _saying_how_far(total: int, step: Callable[[Progress], None]) -> Iterator[Callable[[Progress], None]]:
-    """Count what is done, and say it if the run is stopped."""
+def _saying_how_far(total: int) -> Iterator[Callable[[_Step], _Step]]:
+    """Makes a step count what is done, and says it if the run is stopped."""
     done = 0
 
-    def counting(progress: Progress) -> None:
-        nonlocal done
-        done = progress.done
-        step(progress)
+    def counting(step: _Step) -> _Step:
+        def counted(progress: Progress) -> None:
+            nonlocal done
+            done = progress.done
+            step(progress)
+
+        return counted
 
     try:
         yield counting
     except KeyboardInterrupt:
-        click.echo(f"{done} of {total} hand-ins are done. Run the same command again for the rest.", err=True)
+        say(f"{done} of {total} hand-ins are done. Run the same command again for the rest.", err=True)
         raise
 
 
@@ -306,9 +336,9 @@ class _Lines:
     def __call__(self, progress: Progress) -> None:
         now = time.monotonic()
         self._graded += progress.result is not None
-        if now - self._said < _LINE_SECONDS or not self._graded:
+        if now - self._said < _LINE_SECONDS or not self._graded or progress.done == progress.total:
             return
         self._said = now
         left = (now - self._begin) / self._graded * (progress.total - progress.done)
         minutes, seconds = divmod(round(left), 60)
-        click.echo(f"{progress.done} of {progress.total} done, about {minutes} min {seconds:02d} s left", err=True)
+        say(f"{progress.done} of {progress.total} done, about {minutes} min {seconds:02d} s left", err=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import click
-
 from autograder.bulk.store import Store
 from autograder.bulk.table import write_grades
 from autograder.catalogue import Course
+from autograder.cli._say import say
 from autograder.errors import UsageError
 
 
@@ -15,4 +14,4 @@ def refresh_grades(course: Course, store: Store) -> None:
     try:
         write_grades(course, store)
     except UsageError as error:
-        click.echo(f"Note: {error}", err=True)
+        say(f"Note: {error}", err=True)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -12,7 +11,7 @@ import click
 from autograder.catalogue import Course
 from autograder.cli.common import assignments, current_course, require_machine, shared_options
 from autograder.errors import EXIT_OK, AutograderError, HandInError
-from autograder.plan import plan_exercises, started_in
+from autograder.plan import Plan, plan_exercises, started_in
 from autograder.protocol import printable
 from autograder.result import RunResult
 
@@ -43,6 +42,7 @@ def submit(folder: Path | None, out: Path | None, no_grade: bool, plain: bool) -
     handin = folder if folder is not None else assignments(course)
     files, passed_over = packing.gather(handin)
     target = _target(course, handin, out)
+    packing.refuse_target(target)
     score = None if no_grade else _public_run(course, handin)
     made_with = score.environment if score is not None else environment("cpu", None)
     now = datetime.datetime.now(datetime.UTC)
@@ -60,10 +60,13 @@ def submit(folder: Path | None, out: Path | None, no_grade: bool, plain: bool) -
     if score is not None:
         points = f"{round(score.score, 2):g} of {round(score.points, 2):g} points"
         click.echo(f"Public checks: {points}. Hidden checks run when the course grades.")
-    for note in dict.fromkeys((*passed_over, *packed.notes, *_unreadable(course, handin))):
+    plans = _plans(course, handin)
+    for note in dict.fromkeys((*passed_over, *packed.notes, *_unreadable(plans))):
         click.echo(f"Note: {note}")
     if packed.path.resolve().is_relative_to(handin.resolve()):
         click.echo("Note: this zip lies among your files, where the next `grade` may read it. Move it elsewhere.")
+    if plans and all(plan.outcome == "not-started" for plan in plans):
+        click.echo("Note: nothing in it is started: every exercise is as it was handed out. Is --dir the right folder?")
     click.echo("Hand in this one file.")
     return EXIT_OK
 
@@ -72,12 +75,18 @@ def _on_one_line(path: Path) -> str:
     return printable(str(path)).replace("\n", "\ufffd")
 
 
-def _unreadable(course: Course, handin: Path) -> Iterator[str]:
+def _plans(course: Course, handin: Path) -> tuple[Plan, ...]:
+    try:
+        return plan_exercises(course, handin, course.exercises, None)[0]
+    except HandInError:  # nothing of the course is in it, which is said already
+        return ()
+
+
+def _unreadable(plans: Sequence[Plan]) -> Iterator[str]:
     """Sentences about exercises that cannot be graded as they are: lines that do not parse, and what is refused."""
-    with contextlib.suppress(HandInError):  # nothing of the course is in it, which is said already
-        for plan in plan_exercises(course, handin, course.exercises, None)[0]:
-            if plan.outcome in ("compile-error", "refused"):
-                yield f"{plan.exercise.id} cannot be graded as it is. {plan.message}"
+    for plan in plans:
+        if plan.outcome in ("compile-error", "refused"):
+            yield f"{plan.exercise.id} cannot be graded as it is. {plan.message}"
 
 
 def _target(course: Course, handin: Path, out: Path | None) -> Path:

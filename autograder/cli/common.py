@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from autograder import doctor
 from autograder.catalogue import Course, find_root, load_course
+from autograder.cli._say import say
 from autograder.cli._streams import give_up_stdout, prepare_streams
 from autograder.errors import EXIT_FAULT, AutograderError, EnvironmentProblem, OutputError
 from autograder.release.stubs import create_missing_stubs
@@ -43,6 +44,18 @@ def shared_options(function: F) -> F:
     return root(debug(function))
 
 
+class WholeNumber(click.IntRange):
+    """A whole number, between bounds if there are any, with words for what is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number; a usage error says which there are."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            bounds = f" from {self.min} to {self.max}" if None not in (self.min, self.max) else ""
+            self.fail(f"{value!r} is no whole number{bounds}.", param, ctx)
+
+
 def current_course() -> Course:
     """The course of the current command line.
 
@@ -61,7 +74,7 @@ def assignments(course: Course) -> Path:
         CourseError: the stubs cannot be put there.
     """
     if written := create_missing_stubs(course):
-        click.echo("Put into assignments/: " + ", ".join(written), err=True)
+        say("Put into assignments/: " + ", ".join(written), err=True)
     return course.root / "assignments"
 
 
@@ -121,12 +134,12 @@ def run(command: click.Command) -> NoReturn:
             give_up_stdout()
         if debug:
             traceback.print_exc()
-        click.echo(f"Error: {error}", err=True)
+        say(f"Error: {error}", err=True)
         sys.exit(error.exit_code)
     except Exception as error:  # noqa: BLE001 - the last line of defence
         if debug:
             traceback.print_exc()
-        click.echo(f"Error: {describe(error)}", err=True)
+        say(f"Error: {describe(error)}", err=True)
         sys.exit(EXIT_FAULT)
 
 

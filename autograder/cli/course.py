@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sys
+import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
+from rich.console import Console
 
 from autograder import __version__
 from autograder.cli._collect import collect
@@ -18,10 +21,13 @@ from autograder.cli._grade import grade, override
 from autograder.cli.common import current_course, progress_bar, run, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, UsageError
 from autograder.machine import choose_device
+from autograder.release.files import write_whole
 from autograder.reports.terminal import make_console, print_run
 from autograder.result import RunResult
 from autograder.selfcheck import PROOFS, Proof, SelfCheck
 from autograder.session import Grader
+
+_SAID_AGAIN = 3  # findings of a proof
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -36,8 +42,8 @@ def cli() -> None:
       course release --out dist                the zip for students
       course collect submissions.zip --out hand-ins
       course grade hand-ins --out results      stop it, run it again: nothing is graded twice
-      course report results
       course feedback results
+      course report results
       course export results --to canvas --out grades.csv
     """
 
@@ -89,6 +95,7 @@ def selfcheck(
             console.print(f"    {PROOFS[name]}", style="dim", soft_wrap=True)
             for finding in proof.findings:
                 console.print(f"    {finding.subject}: {finding.message}", markup=False, soft_wrap=True)
+    _say_again(console, proofs, show)
     if json_path is not None:
         _write_json(json_path, chosen, proofs)
     return EXIT_OK if all(proof.ok for proof in proofs) else EXIT_NOT_ALL
@@ -139,6 +146,21 @@ def _run(check: SelfCheck, name: str, plain: bool) -> Proof:
         return check.run(name, lambda done, total: progress.update(task, completed=done, total=total))
 
 
+def _say_again(console: Console, proofs: Sequence[Proof], show: bool) -> None:
+    """At the end, what does not hold, where more has been printed since."""
+    for proof in proofs:
+        if not proof.ok and (show or proof is not proofs[-1]):
+            console.print()
+            console.print(f"DOES NOT HOLD: {proof.name}", markup=False)
+            for finding in proof.findings[:_SAID_AGAIN]:
+                lines = textwrap.wrap(
+                    f"{finding.subject}: {finding.message}", console.width - 4, break_long_words=False
+                )
+                console.print(textwrap.indent("\n".join(lines), "    "), markup=False, soft_wrap=True)
+            if len(proof.findings) > _SAID_AGAIN:
+                console.print(f"    and {len(proof.findings) - _SAID_AGAIN} more, listed above", markup=False)
+
+
 def _write_json(path: str, device: str, proofs: list[Proof]) -> None:
     document: dict[str, Any] = {
         "schema": 1,
@@ -161,7 +183,7 @@ def _write_json(path: str, device: str, proofs: list[Proof]) -> None:
     if path == "-":
         click.echo(text, nl=False)
     else:
-        Path(path).write_text(text, encoding="utf-8")
+        write_whole(Path(path), text.encode())
 
 
 cli.add_command(collect)

@@ -17,6 +17,7 @@ from autograder.catalogue import Course, Exercise
 from autograder.cli._doctor import doctor
 from autograder.cli._submit import submit
 from autograder.cli.common import (
+    WholeNumber,
     assignments,
     current_course,
     describe,
@@ -80,7 +81,7 @@ def cli() -> None:
 @cli.command()
 @click.argument("exercises", nargs=-1, metavar="[EXERCISE]...")
 @click.option("--dir", "folder", type=click.Path(path_type=Path), help="What to grade: a folder, .py, .ipynb or .zip.")
-@click.option("--lesson", type=int, help="Only the exercises of this lesson.")
+@click.option("--lesson", type=WholeNumber(), help="Only the exercises of this lesson.")
 @click.option(
     "--device",
     type=click.Choice(["auto", "cpu", "cuda"]),
@@ -89,7 +90,7 @@ def cli() -> None:
     help="Where kernels run: cpu is Triton's interpreter.",
 )
 @click.option(
-    "--seed", type=click.IntRange(0, 2**31 - 1), default=DEFAULT_SEED, show_default=True, help="Seed of the inputs."
+    "--seed", type=WholeNumber(0, 2**31 - 1), default=DEFAULT_SEED, show_default=True, help="Seed of the inputs."
 )
 @click.option("--json", "json_path", metavar="PATH|-", help="Write the result as JSON; with - stdout holds it alone.")
 @click.option("--plain", is_flag=True, help="No colour, ASCII only.")
@@ -200,9 +201,7 @@ def list_exercises() -> int:
 
 @cli.command()
 @click.argument("exercise_id", metavar="EXERCISE")
-@click.option(
-    "--level", type=click.IntRange(1, 3), default=1, show_default=True, help="1 is a nudge, 3 is almost there."
-)
+@click.option("--level", type=WholeNumber(1, 3), default=1, show_default=True, help="1 is a nudge, 3 is almost there.")
 @shared_options
 def hint(exercise_id: str, level: int) -> int:
     """Show one of an exercise's three hints.
@@ -232,28 +231,63 @@ def hint(exercise_id: str, level: int) -> int:
 def reset(exercise_id: str, folder: Path | None, yes: bool) -> int:
     """Put an exercise's functions back to the stub; a copy of your file is kept beside it.
 
+    If your file is missing, or no text, the whole stub takes its place.
+
     \b
     Example:
       grade reset score_mask
     """
-    from autograder.release.reset import reset_exercise
+    from autograder.release.reset import is_reset_whole, reset_exercise
 
     course = current_course()
     exercise = course.exercise(exercise_id)
     path = _work_file(course, exercise, folder)
-    names = ", ".join(function.name for function in exercise.functions)
-    if not yes:
-        click.echo(f"{names} in {path} will be put back to the stub; your file is copied first.")
-        if not click.confirm("Go on?"):
-            click.echo("Nothing changed.")
-            return EXIT_NOT_ALL
-    copy = reset_exercise(course, exercise, path)
-    click.echo(f"{exercise.id} is as it was handed out." + (f" Your work is kept in {copy}." if copy else ""))
+    if not yes and not _agreed(exercise, path, is_reset_whole(path)):
+        click.echo("Nothing changed.")
+        return EXIT_NOT_ALL
+    done = reset_exercise(course, exercise, path)
+    if done.whole:
+        click.echo(f"All of {path} is as it was handed out.")
+    elif done.copy is None:
+        click.echo(f"{exercise.id} is as it was handed out already.")
+    else:
+        click.echo(f"{exercise.id} is as it was handed out.")
+    if done.copy is not None:
+        click.echo(f"Your work is kept in {done.copy}.")
     return EXIT_OK
 
 
+def _agreed(exercise: Exercise, path: Path, whole: bool) -> bool:
+    """Say what would be done, and ask.
+
+    Raises:
+        UsageError: there is nobody to answer.
+    """
+    names = ", ".join(function.name for function in exercise.functions)
+    if not path.exists():
+        click.echo(f"There is no {path}: the whole stub will be put there.")
+    elif whole:
+        click.echo(f"{path} is no text: the whole stub will take its place; your file is copied first.")
+    else:
+        click.echo(f"{names} in {path} will be put back to the stub; your file is copied first.")
+    try:
+        return click.confirm("Go on?")
+    except click.Abort:
+        if sys.stdin is not None and sys.stdin.isatty():
+            raise
+        click.echo()
+        raise UsageError("Nobody answered, so nothing changed. Without a terminal, add --yes.") from None
+
+
 def _work_file(course: Course, exercise: Exercise, folder: Path | None) -> Path:
+    """The .py that is reset.
+
+    Raises:
+        UsageError: a notebook or a zip is named, which reset does not write.
+    """
     base = folder if folder is not None else course.root / "assignments"
+    if base.suffix != ".py" and base.is_file():
+        raise UsageError(f"{base} is no .py, and reset puts back nothing else. Name a folder or a .py with --dir.")
     return base if base.suffix == ".py" else base / exercise.stub
 
 

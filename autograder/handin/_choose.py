@@ -200,6 +200,8 @@ def _sentence(place: Place, best: Candidate, rest: Sequence[Candidate]) -> str |
 def _why_not(best: Candidate, other: Candidate) -> str:
     if other.tier is Tier.REFUSED:
         return "refused"
+    if other.tier is Tier.UNTOUCHED and not other.defines:
+        return "none of the functions is in it"
     if other.tier is Tier.UNTOUCHED and best.tier is not Tier.UNTOUCHED:
         return "unchanged"
     if best.tier < Tier.BY_CONTENT <= other.tier:

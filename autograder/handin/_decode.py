@@ -30,6 +30,15 @@ def decode(data: bytes) -> str:
         raise Refused(f"is not {title} text ({what}); save it as UTF-8", line, rough) from None
 
 
+def read_text(data: bytes) -> str | None:
+    """The text, with a replacement for each byte that is none; None if a zero byte says that it is no text."""
+    try:
+        text = decode(data)
+    except Refused as refused:
+        text = refused.text or ""
+    return text if "\0" not in text and (text or not data) else None
+
+
 def _encoding(data: bytes) -> tuple[bytes, str, str]:
     for mark, codec, title in _MARKS:
         if data.startswith(mark):

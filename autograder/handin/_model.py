@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import tokenize
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 # Python's tokenizer knows these three line ends only; str.splitlines also cuts at form feeds and U+2028.
 _LINE_END = re.compile(r"\r\n|\r|\n")
+_TOKENIZED = 200_000  # characters; tokens of more take long, and no honest file has as many
 _TOP_LEVEL_DEF = re.compile(r"(?:async[ \t]+)?def[ \t]+(\w+)")
 
 
@@ -40,10 +43,15 @@ class Source:
 
     def locate(self, line: int) -> str:
         """Where a line of ``text`` is for the student: ``line 12`` or ``cell 5, line 3``, both from 1."""
+        cell, line = self.place_of(line)
+        return f"line {line}" if cell is None else f"cell {cell}, line {line}"
+
+    def place_of(self, line: int) -> tuple[int | None, int]:
+        """The code cell that a line of ``text`` is in, and the line in it; for a ``.py`` None and the line itself."""
         if not self.cells:
-            return f"line {line}"
+            return None, line
         cell = max(1, bisect_right(self.cells, line))
-        return f"cell {cell}, line {line - self.cells[cell - 1] + 1}"
+        return cell, line - self.cells[cell - 1] + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +72,38 @@ def split_lines(text: str) -> list[str]:
     return lines[:-1] if lines[-1] == "" else lines
 
 
+def definitions(text: str) -> Mapping[str, tuple[int, ...]]:
+    """The lines of the ``def`` of each function defined at top level, by a scan of lines: the text need not parse."""
+    found: dict[str, tuple[int, ...]] = {}
+    for number, line in enumerate(split_lines(text), 1):
+        if match := _TOP_LEVEL_DEF.match(line):
+            found[match[1]] = (*found.get(match[1], ()), number)
+    return found
+
+
+def defined_again(text: str, names: Collection[str]) -> Mapping[str, tuple[int, ...]]:
+    """The lines of every ``def`` of those of ``names`` that are defined more than once at top level."""
+    several = {name: lines for name, lines in definitions(text).items() if name in names and len(lines) > 1}
+    if not several:
+        return {}
+    quoted = _lines_in_strings(text)
+    kept = {name: tuple(line for line in lines if line not in quoted) for name, lines in several.items()}
+    return {name: lines for name, lines in kept.items() if len(lines) > 1}
+
+
+def _lines_in_strings(text: str) -> frozenset[int]:
+    """The lines that begin within a text in quotes, as far as the tokens of ``text`` can be read."""
+    lines: set[int] = set()
+    if len(text) > _TOKENIZED:
+        return frozenset()
+    rows = iter([f"{row}\n" for row in split_lines(text)])
+    with contextlib.suppress(tokenize.TokenError, SyntaxError):
+        for token in tokenize.generate_tokens(lambda: next(rows, "")):
+            if token.type == tokenize.STRING:
+                lines.update(range(token.start[0] + 1, token.end[0] + 1))
+    return frozenset(lines)
+
+
 def defined_names(text: str) -> frozenset[str]:
-    """The functions defined at top level, by a scan of lines: the text need not parse."""
-    matches = (_TOP_LEVEL_DEF.match(line) for line in split_lines(text))
-    return frozenset(match[1] for match in matches if match)
+    """The functions defined at top level, as `definitions` finds them."""
+    return frozenset(definitions(text))

@@ -23,11 +23,16 @@ _OUTCOME = {"violation": "fail"}
 
 
 # What the interpreter, which runs one program after another, gets right by its order alone.
+_PROGRAMS = "On a GPU programs run at once and in any order: each element of an output is for one program alone."
 _DISPUTES = {
-    "stores": "more than one program stores to {place} of {output}.",
-    "loads": "a program reads {place} of {output}, which another program has stored.",
+    "stores_twice": "one store has several values for {place} of {output}. On a GPU any of them may be the last.",
+    "stores_of_another": f"different programs store different values to {{place}} of {{output}}. {_PROGRAMS}",
+    "loads_of_another": f"a program reads {{place}} of {{output}}, which another program has stored. {_PROGRAMS}",
+    "loads_of_other_lanes": (
+        "a program stores {place} of {output} and reads it back with a tile of another arrangement. On a GPU other "
+        "threads read it, perhaps before it is stored: keep such values in tiles."
+    ),
 }
-_ANY_ORDER = "On a GPU programs run at once and in any order: each element of an output is for one program alone."
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,13 +162,13 @@ class Case:
 
 
 def _disputed(reply: CheckReply) -> str:
-    """A sentence about an output that two programs have to do with, or ""."""
+    """Words about an output of which the order of programs or threads decides, or ""."""
     for name, text in _DISPUTES.items():
         for output, raw in reply.outputs.items():
-            element = reply.measurements.get(f"{name}_of_another.{output}")
+            element = reply.measurements.get(f"{name}.{output}")
             if element is not None:
                 place = _element(int(element), raw.shape)
-                return f"The result is right here, but {text.format(place=place, output=output)} {_ANY_ORDER}"
+                return f"The result is right here, but {text.format(place=place, output=output)}"
     return ""
 
 

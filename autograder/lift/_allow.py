@@ -51,6 +51,11 @@ RESERVED = BUILTIN_CALLS | {
     "interpreter_semantic",
     "interpreter_builder",
     "_InterpreterComparison",
+    # And so does the worker, see `autograder.worker.truths`.
+    "interpreter_not",
+    "interpreter_truth",
+    "interpreter_max",
+    "interpreter_min",
 }
 """Names a kernel may not give to anything else."""
 
@@ -85,7 +90,7 @@ EXTRA_KEYWORDS = {
 """More keyword arguments, by the beginning of the extra function that an exercise asks for."""
 
 STRINGS = {
-    "input_precision": frozenset({"ieee", "tf32", "tf32x3", "bf16x3", "bf16x6"}),
+    "input_precision": frozenset({"ieee", "tf32", "tf32x3"}),  # those that every GPU and the interpreter know
     "cache_modifier": frozenset({"", ".ca", ".cg", ".cv", ".wb", ".cs", ".wt"}),
     "eviction_policy": frozenset({"", "evict_first", "evict_last", "evict_normal"}),
     "fp_downcast_rounding": frozenset({"rtne", "rtz"}),
@@ -94,6 +99,32 @@ STRINGS = {
     "scope": frozenset({"gpu", "cta", "sys"}),
 }
 """The only strings a kernel may hold, by the keyword argument they are the value of."""
+
+TEXTS = frozenset().union(*STRINGS.values())
+"""What a constant, or a parameter of a helper, may hold for such an argument."""
+
+TEXTS_BY_PLACE = {"dot": {3: "input_precision"}}
+"""Functions of ``tl`` that are given such an argument by its place as well."""
+
+AXIS_CALLS = SCANS | _words("sum max min argmax argmin xor_sum reduce_or cumsum cumprod")
+"""Functions and methods whose ``axis`` is called ``dim`` in other libraries."""
+
+ELSEWHERE = frozenset({"torch", "F", "nn", "math", "np", "numpy", "scipy", "cupy", "jax", "jnp"})
+"""Names by which other libraries are usually at hand, imported or not."""
+
+CALLED_ELSEWHERE = {
+    "matmul": "dot",
+    "mm": "dot",
+    "bmm": "dot",
+    "amax": "max",
+    "amin": "min",
+    "fmax": "maximum",
+    "fmin": "minimum",
+    "transpose": "trans",
+    "clip": "clamp",
+    "astype": "cast",
+}
+"""What functions of ``tl`` are called in other libraries."""
 
 FLOAT_WORDS = frozenset({"inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "nan"})
 """What ``float("...")`` may be given, in any case."""

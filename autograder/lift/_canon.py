@@ -145,7 +145,7 @@ class Normaliser(ast.NodeTransformer):
                 constexpr = is_constexpr(self.scope, argument.annotation)
                 argument.annotation = dotted(("tl", "constexpr")) if constexpr else None
         unplaced = Normaliser(self.scope, self.source, frozenset())
-        arguments.defaults = [unplaced.visit(default) for default in arguments.defaults]
+        arguments.defaults = [_default(unplaced.visit(default)) for default in arguments.defaults]
         body, begin = _start(node.body[0]), (node.lineno, 0)
         line = self.source.line_that_is_not_ascii(begin, body)
         if line is not None:
@@ -169,6 +169,13 @@ def _parameters(arguments: ast.arguments) -> list[str]:
         if index < len(texts) and is_literal(default):
             texts[-1 - index] += f"={ast.unparse(default)}"
     return texts
+
+
+def _default(node: ast.expr) -> ast.expr:
+    """A parameter's default; Triton up to 3.6 takes a text of a helper's only from within a ``tl.constexpr``."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return ast.copy_location(ast.Call(func=dotted(("tl", "constexpr")), args=[node], keywords=[]), node)
+    return node
 
 
 def _start(node: ast.stmt | ast.expr) -> Place:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import difflib
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from autograder.lift import _allow, _numbers, _reasons
 from autograder.lift._numbers import Number
@@ -87,8 +89,8 @@ class Expressions:
         if isinstance(value, str):
             raise Refusal(
                 node.lineno,
-                "A text in quotes is not allowed here; "
-                'only options given by name, such as `input_precision="ieee"`, take one.',
+                'A text in quotes is not allowed here; only options such as `input_precision="ieee"` take one, '
+                "and what is marked `tl.constexpr` to hold it for them.",
             )
         if value is Ellipsis:
             raise Refusal(node.lineno, "`...` is not allowed in an expression of a kernel.")
@@ -160,7 +162,13 @@ class Expressions:
         self.spelling(name, node.lineno)
         if name in self.local:
             return
-        if isinstance(self.scope.names.get(name), Constant) and name not in _allow.RESERVED:
+        meaning = self.scope.names.get(name)
+        if isinstance(meaning, Constant) and name not in _allow.RESERVED:
+            if isinstance(meaning.value, str):
+                raise Refusal(
+                    node.lineno,
+                    f"{shown(name)} is a text, and only options take one, as in `input_precision={brief(name)}`.",
+                )
             self.constants[name] = None
             return
         raise self._unknown_name(name, node.lineno)
@@ -174,6 +182,8 @@ class Expressions:
             return UnknownName(line, infinite)
         near = difflib.get_close_matches(name, sorted(self.local | set(self.functions)), n=1)
         guess = f" Did you mean {shown(near[0])}?" if near else ""
+        if name in _allow.ELSEWHERE:
+            guess = " A kernel has only `tl` and `triton`."
         return UnknownName(line, f"{shown(name)} has no value here.{guess}")
 
     def _unknown(self, name: str) -> str:
@@ -184,14 +194,16 @@ class Expressions:
         if name in {"tl", "triton"}:
             return f"`{name}` cannot stand alone in a kernel; write what you need of it, as in `tl.load`."
         if isinstance(meaning, Constant):
-            return f"{shown(name)} is a number and cannot be called."
+            return f"{shown(name)} is a {'text' if isinstance(meaning.value, str) else 'number'} and cannot be called."
         if isinstance(meaning, Other):
             return f"{shown(name)} cannot be used in a kernel: {meaning.advice}."
         if isinstance(meaning, tuple):
             return (
                 f"{shown(name)} comes from `{brief(meaning[0] or '.')}`, which a kernel cannot use; "
-                "only `tl` and `triton` are there."
+                f"only `tl` and `triton` are there.{_reasons.in_tl(meaning[-1])}"
             )
+        if (instead := _reasons.in_tl(name)) and not hasattr(builtins, name):
+            return f"{shown(name)} is not known in this kernel by that name.{instead}"
         return _reasons.python_name(name) or (
             f"{shown(name)} is not known in this kernel: "
             "it is no parameter, no variable, no jit function and no constant of the file."
@@ -232,10 +244,31 @@ class Expressions:
         elif not isinstance(function, ast.Attribute):
             raise Refusal(node.lineno, "Only a function that has a name can be called in a kernel.")
         else:
+            self._function_of_elsewhere(function)
             self.expression(function.value)
             if function.attr not in _allow.METHODS:
                 raise Refusal(node.lineno, _reasons.attribute(function.attr))
+            self._axis(node, function.attr)
             self.arguments(node, _allow.KEYWORDS)
+
+    def _function_of_elsewhere(self, function: ast.Attribute) -> None:
+        """Refuse ``torch.softmax`` and its like, with what it is called in ``tl``."""
+        root: ast.expr = function
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not isinstance(root, ast.Name) or root.id in self.local or root.id in self.functions:
+            return
+        imported = isinstance(self.scope.names.get(root.id), tuple)
+        if not imported and (root.id not in _allow.ELSEWHERE or root.id in self.scope.names):
+            return
+        if instead := _reasons.in_tl(function.attr):
+            kind = Refusal if imported else UnknownName
+            raise kind(function.lineno, f"{shown(ast.unparse(function))} cannot be used in a kernel.{instead}")
+
+    def _axis(self, node: ast.Call, name: str) -> None:
+        for keyword in node.keywords:
+            if keyword.arg == "dim" and name in _allow.AXIS_CALLS:
+                raise Refusal(keyword.value.lineno, f"`{name}` has no argument `dim`: in Triton it is called `axis`.")
 
     def _library_call(self, node: ast.Call, path: Path) -> None:
         match path:
@@ -252,7 +285,9 @@ class Expressions:
                 allowed = False
         if not allowed:
             raise Refusal(node.lineno, _reasons.library_name(path, called=True))
-        self.arguments(node, self._keywords())
+        self._axis(node, path[-1])
+        places = _allow.TEXTS_BY_PLACE.get(path[-1], {}) if path[:-1] == ("tl",) else {}
+        self.arguments(node, self._keywords(), places)
 
     def _keywords(self) -> frozenset[str]:
         """The keyword arguments of ``tl``, with those of the extras of this exercise."""
@@ -273,6 +308,7 @@ class Expressions:
                 node.lineno,
                 f"`tl.{name}` needs as its third argument the name of a `@triton.jit` function of this file.",
             )
+        self._axis(node, name)
         self.spelling(function.id, node.lineno)
         self.calls[function.id] = None
         rest = ast.Call(
@@ -288,26 +324,60 @@ class Expressions:
             raise Refusal(node.lineno, f"{shown(name)} is a variable and cannot be called.")
         if name in self.functions:
             self.calls[name] = None
-            self.arguments(node, self.functions[name])
+            self.arguments(node, self.functions[name], own=True)
         elif self.rebound(name) or name not in _allow.BUILTIN_CALLS:
             raise Refusal(node.lineno, self._unknown(name))
         elif not (name == "float" and _is_float_of_word(node)):
             self.arguments(node, frozenset())
 
-    def arguments(self, node: ast.Call, keywords: frozenset[str] | None) -> None:
-        """Vet what a call is given; ``keywords`` are the names it may be given by, None if any will do."""
-        self._all(node.args)
+    def arguments(
+        self,
+        node: ast.Call,
+        keywords: frozenset[str] | None,
+        places: Mapping[int, str] = MappingProxyType({}),
+        *,
+        own: bool = False,
+    ) -> None:
+        """Vet what a call is given; ``keywords`` are the names it may be given by, None if any will do.
+
+        ``places`` are the options among the arguments without a name; a function of the file's ``own`` may be given
+        texts for those that it calls in turn.
+        """
+        for place, argument in enumerate(node.args):
+            self._argument(places.get(place), argument, own)
         for keyword in node.keywords:
             name, value = keyword.arg, keyword.value
             if name is None:
                 raise Refusal(value.lineno, _reasons.STAR)
             self.spelling(name, value.lineno)
             if keywords is not None and name not in keywords:
-                raise Refusal(value.lineno, _reasons.keyword(name))
-            if not (isinstance(value, ast.Constant) and isinstance(value.value, str)):
-                self.expression(value)
-            elif value.value not in _allow.STRINGS.get(name, ()):
-                raise Refusal(value.lineno, f"`{brief(name)}=` cannot be given this text here.")
+                raise Refusal(value.lineno, _reasons.keyword(name, keywords))
+            self._argument(name, value, own)
+
+    def _argument(self, name: str | None, value: ast.expr, own: bool) -> None:
+        """Vet one argument, which may be a text if it is an option that takes this one, or a function's of the file."""
+        allowed = _allow.TEXTS if own else _allow.STRINGS.get(name or "", frozenset())
+        if not self.is_text(value, allowed):
+            if name is not None and _text_of(value) is not None:
+                raise Refusal(value.lineno, _reasons.option(name, own=own))
+            self.expression(value)
+
+    def is_text(self, node: ast.expr, allowed: Set[str]) -> bool:
+        """Whether ``node`` is a text, of those ``allowed``: in quotes, a constant of the file, or one of two such."""
+        match node:
+            case ast.Constant(value=str() as text):
+                return text in allowed
+            case ast.Name(id=name) if name not in self.local and name not in _allow.RESERVED:
+                meaning = self.scope.names.get(name)
+                if not isinstance(meaning, Constant) or not isinstance(meaning.value, str):
+                    return False
+                self.spelling(name, node.lineno)
+                self.constants[name] = None
+                return meaning.value in allowed
+            case ast.IfExp() if self.is_text(node.body, allowed) and self.is_text(node.orelse, allowed):
+                self.expression(node.test)
+                return True
+        return False
 
 
 def module_path(node: ast.expr) -> Path | None:
@@ -321,9 +391,19 @@ def module_path(node: ast.expr) -> Path | None:
     return None
 
 
+def _text_of(node: ast.expr) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
 def is_literal(node: ast.expr) -> bool:
-    """Whether evaluating ``node`` when a function is defined can do nothing at all."""
+    """Whether evaluating ``node`` when a function is defined can do nothing at all; ``float`` is taken for Python's."""
     match node:
+        case ast.Call(func=ast.Name(id="float")):
+            return _is_float_of_word(node)
+        case ast.Call(func=ast.Attribute() as function, args=[ast.Constant(value=str() as text)], keywords=[]):
+            return module_path(function) == ("tl", "constexpr") and text in _allow.TEXTS
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Call(func=ast.Name()) as operand):
+            return is_literal(operand)
         case ast.Constant(value=bool() | float() | None):
             return True
         case ast.Constant(value=int() as value):

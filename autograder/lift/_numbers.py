@@ -119,8 +119,10 @@ def _known(node: ast.expr, value: Number | None) -> Number:
     return value
 
 
-def spell(value: Number) -> str:
-    """``value`` as source text that Triton takes in every mode."""
+def spell(value: Number | str) -> str:
+    """``value`` as source text that Triton takes in every mode; a text is one of a few plain words."""
+    if isinstance(value, str):
+        return f'"{value}"'
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     return repr(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import difflib
+from collections.abc import Iterable, Set
 
 from autograder.lift import _allow
 
@@ -17,6 +18,12 @@ def shown(name: str) -> str:
 def brief(text: str) -> str:
     """``text``, cut where it gets too long to read."""
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def quoted(texts: Iterable[str]) -> str:
+    """Texts in quotes, as a choice: ``"ieee", "tf32" or "tf32x3"``."""
+    *others, last = (f'"{text}"' for text in sorted(texts) if text)
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 _NO_EXCEPTIONS = "`{}` is not allowed in a kernel: a GPU has no exceptions."
@@ -155,11 +162,29 @@ def python_name(name: str) -> str | None:
     return f"Python's `{name}` cannot be used like this in a kernel; {instead}."
 
 
-def keyword(name: str) -> str:
-    """Why a keyword argument is refused."""
+def keyword(name: str, known: Set[str]) -> str:
+    """Why a keyword argument is refused; ``known`` are those that are not."""
     if name in _allow.BLOCK_POINTER_KEYWORDS:
         return f"`{name}` belongs to block pointers, which are not used in this exercise; use `mask` and `other`."
-    return f"{shown(name)} is not an argument that can be given by name here."
+    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.75) if len(name) < 60 else []
+    guess = f" Did you mean `{near[0]}`?" if near else ""
+    return f"{shown(name)} is not an argument that can be given by name here.{guess}"
+
+
+def option(name: str, *, own: bool) -> str:
+    """Why an argument is refused a text that it does not take; ``own`` if the function is one of the file."""
+    if own:
+        texts = quoted(_allow.STRINGS["input_precision"])
+        return f"A function of this file can be given no other text than one that `tl.dot` takes: {texts}."
+    if name not in _allow.STRINGS:
+        return f"{shown(name)} cannot be given a text in quotes here."
+    return f"{shown(name + '=')} takes {quoted(_allow.STRINGS[name])} in this exercise."
+
+
+def in_tl(name: str) -> str:
+    """What to write for a function of another library: a sentence with a space before it, or nothing."""
+    name = _allow.CALLED_ELSEWHERE.get(name, name)
+    return f" Write `tl.{name}`." if name in _allow.TL_CALLS else ""
 
 
 def odd_name(name: str) -> str | None:

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from autograder.lift._allow import DTYPES, TL_CALLS
+from autograder.lift._allow import DTYPES, STRINGS, TEXTS, TL_CALLS
 from autograder.lift._numbers import Number, evaluate, spell
 from autograder.lift._parse import Broken
-from autograder.lift._reasons import brief
+from autograder.lift._reasons import brief, quoted
 from autograder.lift._types import Problem, Refusal
 
 Path = tuple[str, ...]
@@ -18,10 +18,10 @@ TL: Path = ("triton", "language")
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A module-level ``NAME = tl.constexpr(number)``."""
+    """A module-level ``NAME = tl.constexpr(number)``, or one of the texts that an option takes."""
 
     line: int
-    value: Number
+    value: Number | str
 
     def text(self, name: str) -> str:
         """The one spelling that every supported Triton takes, compiled and interpreted."""
@@ -34,7 +34,7 @@ class Other:
 
     line: int
     advice: str
-    value: Number | None = None
+    value: Number | str | None = None
     definition: bool = False
 
 
@@ -134,14 +134,15 @@ def _bind_assignment(scope: Scope, node: ast.Assign | ast.AnnAssign) -> None:
             scope.names[target.id] = Other(node.lineno, advice, meaning.value)
 
 
-def _plain_advice(name: str, value: Number | None) -> str:
+def _plain_advice(name: str, value: Number | str | None) -> str:
     number = "number" if value is None else spell(value)
     advice = f"{brief(name)} = tl.constexpr({number})"
     return f"it is a plain variable of the file, which no GPU accepts; write `{advice}`"
 
 
 _NOT_A_NUMBER = (
-    "what stands in `tl.constexpr(...)` must be a number, or arithmetic on numbers whose result fits in 64 bits"
+    "what stands in `tl.constexpr(...)` must be a number, or arithmetic on numbers whose result fits in 64 bits, or "
+    f"{quoted(STRINGS['input_precision'])}"
 )
 
 
@@ -152,11 +153,27 @@ def _meaning(scope: Scope, node: ast.Assign | ast.AnnAssign, value: ast.expr) ->
         return path
     constant = isinstance(value, ast.Call) and is_constexpr(scope, value.func)
     constant = constant or (isinstance(node, ast.AnnAssign) and is_constexpr(scope, node.annotation))
+    if (text := _text(scope, value)) is not None:
+        return Constant(node.lineno, text) if constant else Other(node.lineno, "", text)
     try:
         number = evaluate(value, _known_numbers(scope, value), scope.path)
     except (Refusal, RecursionError):
         return Other(node.lineno, _NOT_A_NUMBER if constant else "")
     return Constant(node.lineno, number) if constant else Other(node.lineno, "", number)
+
+
+def _text(scope: Scope, value: ast.expr) -> str | None:
+    """The text that an option may be given, if ``value`` is one or an earlier constant that holds one."""
+    match value:
+        case ast.Constant(value=str() as text) if text in TEXTS:
+            return text
+        case ast.Name(id=name):
+            meaning = scope.names.get(name)
+            if isinstance(meaning, Constant | Other) and isinstance(meaning.value, str):
+                return meaning.value
+        case ast.Call(func=function, args=[argument], keywords=[]) if is_constexpr(scope, function):
+            return _text(scope, argument)
+    return None
 
 
 def _known_numbers(scope: Scope, value: ast.expr) -> dict[str, Number]:
@@ -165,7 +182,7 @@ def _known_numbers(scope: Scope, value: ast.expr) -> dict[str, Number]:
     for node in ast.walk(value):
         if isinstance(node, ast.Name):
             meaning = scope.names.get(node.id)
-            if isinstance(meaning, Constant | Other) and meaning.value is not None:
+            if isinstance(meaning, Constant | Other) and isinstance(meaning.value, int | float):
                 known[node.id] = meaning.value
     return known
 

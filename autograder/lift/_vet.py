@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from autograder.lift import _allow, _reasons
 from autograder.lift._counters import refuse_counters_after_loops
 from autograder.lift._expressions import Expressions, is_literal, module_path
-from autograder.lift._reasons import shown
+from autograder.lift._reasons import brief, shown
 from autograder.lift._scope import Constant
 from autograder.lift._types import Refusal
 
@@ -40,12 +40,17 @@ class Vet(Expressions):
             raise Refusal(node.lineno, "The parameters must be plain names, without `*`, `**` or `/`.")
         if getattr(node, "type_params", None):
             raise Refusal(node.lineno, "A generic function is not allowed; remove the square brackets.")
-        for default in arguments.defaults:
-            if not is_literal(default):
+        for parameter, default in zip(arguments.args[::-1], arguments.defaults[::-1], strict=False):
+            names = {inner.id for inner in ast.walk(default) if isinstance(inner, ast.Name)}
+            if not is_literal(default) or ("float" in names and self.rebound("float")):
                 raise Refusal(
                     default.lineno,
-                    "A parameter's default must be a plain number, `True`, `False`, `None` or a type of `tl`.",
+                    'A parameter\'s default must be a plain number or `float("-inf")`, `True`, `False`, `None`, '
+                    f"a type of `tl`, or for an option {_reasons.quoted(_allow.STRINGS['input_precision'])}.",
                 )
+            if isinstance(default, ast.Call) and "float" not in names and parameter.annotation is None:
+                what = "A parameter that is a text must be known while compiling"
+                raise Refusal(default.lineno, f"{what}: write `{brief(parameter.arg)}: tl.constexpr`.")
 
     def _taken(self, name: str, kernels: Set[str], *, is_parameter: bool) -> str | None:
         """Why a parameter or variable may not have this name; None if it may."""
@@ -109,7 +114,8 @@ class Vet(Expressions):
             raise Refusal(node.lineno, "This line has no value; write `name: tl.constexpr = value`.")
         if not node.simple or not isinstance(node.target, ast.Name):
             raise Refusal(node.lineno, "A type hint may only follow a plain name; remove it.")
-        self.expression(node.value)
+        if not self.is_text(node.value, _allow.TEXTS):  # only `tl.constexpr` is left of type hints
+            self.expression(node.value)
 
     def _return(self, node: ast.Return) -> None:
         if self.loops:

@@ -32,6 +32,22 @@ from autograder.protocol import (
 )
 
 _TOUCHED = "Is memory touched that is not the kernel's?"
+_SHORT = "If this machine is short of memory, close other programs and try again."
+
+# What a fault of a program's own ends it with; any other signal was sent, by somebody or by a machine short of memory.
+_OWN_FAULTS = frozenset(
+    {
+        signal.SIGILL,
+        signal.SIGTRAP,
+        signal.SIGABRT,
+        signal.SIGBUS,
+        signal.SIGFPE,
+        signal.SIGSEGV,
+        signal.SIGSYS,
+        signal.SIGXCPU,
+        signal.SIGXFSZ,
+    }
+)
 
 
 class Broken(Exception):
@@ -50,6 +66,14 @@ class Exit:
     code: int
     signal: int
     short_of_memory: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """What is said of a check that got no reply; ``doubtful`` if it may go better with nothing beside it."""
+
+    reply: CheckReply
+    doubtful: bool = False
 
 
 class Conversation:
@@ -166,27 +190,35 @@ class _Stream:
             return b""
 
 
-def ended_early(check: CheckJob) -> CheckReply:
-    return CheckReply(check.id, "crashed", "The kernel's process ended before it had a result.")
+def ended_early(check: CheckJob) -> Blame:
+    return Blame(CheckReply(check.id, "crashed", "The kernel's process ended before it had a result."))
 
 
-def blame_of(check: CheckJob, ended: Exit, job: Job) -> CheckReply | None:
+def blame_of(check: CheckJob, ended: Exit, job: Job) -> Blame | None:
     """What a child's exit says of the check it left unanswered; None if it left by itself, as after a CUDA error."""
     whose = "The compiler" if job.device == "targets" else "The kernel's process"
     if ended.signal == signal.SIGXCPU:
-        return CheckReply(check.id, "timeout", "The check used up its CPU time. Is there a loop that never ends?")
+        message = "The check used up its CPU time. Is there a loop that never ends?"
+        return Blame(CheckReply(check.id, "timeout", message), doubtful=True)
     if ended.signal == signal.SIGXFSZ:
-        return CheckReply(check.id, "crashed", f"{whose} wrote more to disk than a check may write.")
+        return _crash(check, f"{whose} wrote more to disk than a check may write.")
     if ended.signal and ended.short_of_memory:
         gigabytes = job.limits.memory_bytes / 1024**3
         message = f"{whose} needed more than the {gigabytes:.3g} GB of memory that a check may use."
-        return CheckReply(check.id, "crashed", f"{message} Is there a loop that unrolls without end?")
+        return _crash(check, f"{message} Is there a loop that unrolls without end?")
+    if ended.signal and ended.signal not in _OWN_FAULTS:
+        message = f"{whose} was ended by {_signal_name(ended.signal)}, also with nothing else running. {_SHORT}"
+        return _crash(check, message, doubtful=True)
     if ended.signal:
         guess = "Is a tile or a loop far too large?" if job.device == "targets" else _TOUCHED
-        return CheckReply(check.id, "crashed", f"{whose} was ended by {_signal_name(ended.signal)}. {guess}")
+        return _crash(check, f"{whose} was ended by {_signal_name(ended.signal)}. {guess}")
     if ended.code:
-        return CheckReply(check.id, "crashed", f"{whose} ended with exit code {ended.code}.")
+        return _crash(check, f"{whose} ended with exit code {ended.code}.")
     return None
+
+
+def _crash(check: CheckJob, message: str, doubtful: bool = False) -> Blame:
+    return Blame(CheckReply(check.id, "crashed", message), doubtful)
 
 
 def ran_out_of_memory(folder: Path) -> bool:

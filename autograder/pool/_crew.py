@@ -14,7 +14,7 @@ from pathlib import Path
 from socket import socket
 from typing import Protocol
 
-from autograder.pool._conversation import Broken, Conversation, Exit, blame_of, ended_early
+from autograder.pool._conversation import Blame, Broken, Conversation, Exit, blame_of, ended_early
 from autograder.pool._gate import Gate
 from autograder.protocol import RAN, CheckJob, CheckReply, Job, Programme
 
@@ -69,8 +69,8 @@ class Crew:
 
         It returns False to leave the rest out.  One child does the checks one after another; after one that does not
         run to its end, the rest go on in a fresh child.  A check that hits a time limit is run once more with nothing
-        beside it, and only then counts as a timeout.  The first time it gets a part of its CPU time, so that an endless
-        loop is found out early.
+        beside it, and only then counts as a timeout; so is one whose child was killed by somebody else.  The first time
+        it gets a part of its CPU time, so that an endless loop is found out early.
 
         Raises:
             WorkerError: the server is gone.
@@ -90,7 +90,7 @@ class Crew:
                 go_on, blame = self._run_child(replace(_without(job, done), limits=first), settle)
             if go_on and blame is not None:
                 check = job.checks[done]
-                go_on = settle(self._second_try(job, check) if blame.outcome == "timeout" else blame)
+                go_on = settle(self._second_try(job, check) if blame.doubtful else blame.reply)
 
     def close(self) -> None:
         """End all children."""
@@ -108,18 +108,20 @@ class Crew:
             return True
 
         with self._server.gate.alone():
-            _, blame = self._run_child(replace(job, checks=(check,), unasked=None), settle)
-        return replies[0] if replies else blame or ended_early(check)
+            _, blame = self._run_child(replace(job, checks=(check,), unasked=None), settle, fresh=True)
+        return replies[0] if replies else (blame or ended_early(check)).reply
 
-    def _run_child(self, job: Job, settle: Callable[[CheckReply], bool]) -> tuple[bool, CheckReply | None]:
+    def _run_child(
+        self, job: Job, settle: Callable[[CheckReply], bool], fresh: bool = False
+    ) -> tuple[bool, Blame | None]:
         """One child: hand each reply to ``settle`` as it comes.
 
         Returns whether to go on, and what to say of the first check without a reply: None if there is none, or if the
         child is not to blame and the rest can go on in a fresh one.
         """
-        child, used = self._child(job)
+        child, used = (self._server.start_child(job.whole_programme), False) if fresh else self._child(job)
         unanswered = list(job.checks)
-        blame: CheckReply | None = None
+        blame: Blame | None = None
         go_on, leaving, clean = True, False, True
         kept = False
         try:
@@ -131,7 +133,8 @@ class Crew:
                     break
             kept = self._reuse and clean and child.conversation.waits
         except Broken as broken:
-            blame = CheckReply(unanswered[0].id, broken.outcome, broken.message)
+            reply = CheckReply(unanswered[0].id, broken.outcome, broken.message)
+            blame = Blame(reply, doubtful=broken.outcome == "timeout")
         finally:
             if kept:
                 with self._lock:

@@ -6,6 +6,8 @@ import io
 import itertools
 import os
 import shutil
+import stat
+import sys
 import tempfile
 import time
 import zipfile
@@ -18,6 +20,7 @@ EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold
 _FILE_MODE = 0o100644
 _FOLDER_MODE = 0o040755
 _MSDOS_FOLDER = 0x10
+_MOST_LINKS = 40  # as many as Linux follows
 
 
 def zip_bytes(files: Mapping[str, bytes], folders: Iterable[str] = ()) -> bytes:
@@ -38,22 +41,71 @@ def zip_bytes(files: Mapping[str, bytes], folders: Iterable[str] = ()) -> bytes:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that nobody ever sees half of it; a file that is there is replaced.
+    """Write a file so that nobody ever sees half of it; a file that is there is replaced, and keeps its permissions.
+
+    Links are followed: what a link points at is written.  What is no regular file, such as a pipe, a device or an open
+    descriptor (``/dev/stdout``, ``/dev/fd/3``), is written to as it is and never replaced.
 
     Raises:
         UsageError: it cannot be written there.
     """
-    name = ""
     try:
-        handle, name = tempfile.mkstemp(dir=path.resolve().parent, prefix=f".{path.name}.")
+        descriptor = _descriptor(path)
+        mode = _mode(path)
+        if descriptor is not None:
+            _write_in_place(descriptor, data)
+        elif mode is None or stat.S_ISREG(mode):
+            _replace(path.resolve(), data, 0o666 & ~_umask() if mode is None else mode & 0o777)
+        else:
+            _write_in_place(path, data)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        if isinstance(error, FileNotFoundError):
+            reason = f"there is no folder {path.resolve().parent}"
+        raise UsageError(f"{path} cannot be written ({reason}).") from error
+
+
+def _mode(path: Path) -> int | None:
+    """The type and permissions of what is there, links followed; None if nothing is, as behind a dangling link."""
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _descriptor(path: Path) -> int | None:
+    """The open descriptor of this process that a path stands for, by way of links such as ``/dev/stdout``; else None.
+
+    To open such a path anew would begin a file again that others are writing to.
+    """
+    for _ in range(_MOST_LINKS):
+        path = path.parent.resolve() / path.name
+        if path.parent == Path(f"/proc/{os.getpid()}/fd") and path.name.isdecimal():
+            return int(path.name)
+        if not path.is_symlink():
+            return None
+        path = path.parent / path.readlink()
+    return None
+
+
+def _write_in_place(place: Path | int, data: bytes) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(place, int) and stream is not None:
+            stream.flush()  # what was printed before comes before
+    with open(place, "wb", closefd=not isinstance(place, int)) as opened:
+        opened.write(data)
+
+
+def _replace(path: Path, data: bytes, permissions: int) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
+    try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
-        Path(name).chmod(0o666 & ~_umask())
+        Path(name).chmod(permissions)
         Path(name).replace(path)
-    except OSError as error:
-        if name:
-            Path(name).unlink(missing_ok=True)
-        raise UsageError(f"{path} cannot be written ({(error.strerror or str(error)).lower()}).") from error
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 def _umask() -> int:

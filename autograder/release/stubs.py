@@ -9,7 +9,7 @@ from pathlib import Path
 
 from autograder.catalogue import Course
 from autograder.errors import CourseError
-from autograder.release.markers import make_stub
+from autograder.release.markers import make_stub, refuse_given_away
 
 PRISTINE = Path("course") / "pristine"
 _LEDGER = ".handed-out.json"
@@ -24,15 +24,22 @@ def generate_stubs(course: Course) -> Mapping[str, str]:
     """Every stub's text, by its path, made from the solutions.
 
     Raises:
-        CourseError: a solution is missing or its markers are wrong.
+        CourseError: a solution is missing.
+        MarkerError: its markers are wrong, or a function that students are to write has no region.
     """
     stubs = {}
     for stub in stub_files(course):
         path = course.root / "solutions" / stub
         try:
-            stubs[stub] = make_stub(path.read_text(encoding="utf-8"), str(path))
+            solution = path.read_text(encoding="utf-8")
         except OSError as error:
             raise CourseError(f"{path} cannot be read ({error.strerror}).") from error
+        except UnicodeDecodeError as error:
+            raise CourseError(f"{path} is not UTF-8 text. Save it as UTF-8.") from error
+        stubs[stub] = make_stub(solution, str(path))
+        owners = [exercise for exercise in course.exercises if exercise.stub == stub]
+        names = [function.name for exercise in owners for function in exercise.functions]
+        refuse_given_away(solution, stubs[stub], names, str(path))
     return stubs
 
 

@@ -92,15 +92,26 @@ def submit(
     in grading: else another file would be named than the one that is graded.
 
     Raises:
-        UsageError: ``out`` cannot be written, or is a file that is no zip.
+        UsageError: as `refuse_target`, or ``out`` cannot be written.
     """
-    if out.exists() and not zipfile.is_zipfile(out):
-        raise UsageError(f"{out} is there already and is no zip. Name another file with --out.")
+    refuse_target(out)
     manifest = _manifest(course, files, environment, score, now)
     write_whole(out, zip_bytes({**files, MANIFEST: manifest}))
     found = _read_back(course, out, started)
     read_as = {str(place): source.path.partition("!")[2] for place, source in found.sources.items()}
     return Packed(out, {name: len(data) for name, data in sorted(files.items())}, read_as, found.notes)
+
+
+def refuse_target(out: Path) -> None:
+    """Stop before work is done for a zip that has no place.
+
+    Raises:
+        UsageError: the folder of ``out`` does not exist, or ``out`` is there and no zip.
+    """
+    if not out.parent.is_dir():
+        raise UsageError(f"There is no folder {out.parent}. Make it, or name another file with --out.")
+    if out.exists() and not (out.is_file() and zipfile.is_zipfile(out)):  # a pipe would not end, and is read back
+        raise UsageError(f"{out} is there already and is no zip. Name another file with --out.")
 
 
 def default_out(course: Course, folder: Path, here: Path) -> Path:

@@ -112,7 +112,7 @@ def print_story(console: Console, exercise: ExerciseResult, plain: bool = False)
     """Where, when and why one exercise is not passed, and what to do next."""
     console.print(Text.assemble((exercise.id, "bold"), f": {exercise.title}"))
     if exercise.file:
-        _say(console, f"in {exercise.file}" + (f", from line {exercise.line}" if exercise.line else ""), 2)
+        _say(console, f"in {exercise.file}" + (f", from {exercise.begins}" if exercise.begins else ""), 2)
     if exercise.message:
         _say(console, exercise.message, 2)
     if exercise.outcome == "not-started":

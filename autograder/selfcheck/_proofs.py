@@ -7,11 +7,12 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
 from autograder.catalogue import Course, Exercise
+from autograder.errors import MarkerError
 from autograder.plan import Reference
 from autograder.release.stubs import generate_stubs
 from autograder.result import ExerciseResult, RunResult
@@ -80,10 +81,15 @@ class SelfCheck:
         return proof
 
     def _stubs(self, proof: Proof, step: Step) -> None:
-        stubs = generate_stubs(self._course)
+        try:
+            stubs = generate_stubs(self._course)
+        except MarkerError as error:  # a stub that gives its solution away
+            proof.checked += 1
+            proof.findings.append(Finding("solutions", str(error)))
+            return
         with self._handin(stubs) as folder:
             result = self._grade(folder, self._course.exercises)
-        self._present("the stubs, as students get them", result)
+        self._present("the stubs, as students get them", result, "--only stubs")
         for exercise in result.exercises:
             proof.checked += 1
             if exercise.outcome != "not-started":
@@ -100,7 +106,7 @@ class SelfCheck:
 
     def _solutions(self, proof: Proof, step: Step) -> None:
         result = self._solution_result()
-        self._present("the solutions", result)
+        self._present("the solutions", result, "--only solutions")
         for exercise in result.exercises:
             if not exercise.counts and exercise.outcome == "skipped":
                 proof.skipped += 1
@@ -161,7 +167,8 @@ class SelfCheck:
             for other in result.exercises:
                 if other.id != own.id and other.counts and not other.passed:
                     proof.findings.append(Finding(variant.label, f"costs points on {other.id}: {_why(other)}"))
-            self._present(f"a wrong kernel: {variant.label}", result)
+            title = f"a wrong kernel: {variant.label}, added to its solution"
+            self._present(title, result, f"--mistake {variant.label}")
 
     def _unusual(self, proof: Proof, step: Step) -> None:
         for variant, result in self._each_variant(list(unusual(self._course)), proof, step):
@@ -247,9 +254,16 @@ class SelfCheck:
     def _grade(self, folder: Path, exercises: tuple[Exercise, ...]) -> RunResult:
         return self._grader.grade(Request(folder, exercises, reference=self._reference))
 
-    def _present(self, title: str, result: RunResult) -> None:
-        if self._show is not None:
-            self._show(title, result)
+    def _present(self, title: str, result: RunResult, options: str) -> None:
+        """Show a result; what repeats it is this proof, since nothing of it lies in ``assignments/``."""
+        if self._show is None:
+            return
+        again = f"course selfcheck {options} --show --device {self._grader.device}"
+        exercises = []
+        for exercise in result.exercises:
+            checks = (replace(check, repro=again if check.repro else None) for check in exercise.checks)
+            exercises.append(replace(exercise, checks=tuple(checks)))
+        self._show(title, replace(result, exercises=tuple(exercises)))
 
     @contextmanager
     def _handin(self, files: Mapping[str, str]) -> Iterator[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import traceback
 from dataclasses import dataclass
@@ -29,8 +30,14 @@ _UNBOUND = re.compile(r"local variable '(\w+)'")
 _UNDEFINED = re.compile(r"name '(\w+)' is not defined|(\w+) is not defined")
 
 
-def explain(error: BaseException, student_file: Path, module: str) -> Failure:
-    """The failure behind ``error``, which a launch raised."""
+_FIXED_CONDITION = (
+    "The condition of this `while` is known while compiling, so that its loop ends at once or never. "
+    "Let it depend on a value that changes in the loop."
+)
+
+
+def explain(error: BaseException, student_file: Path, module: str, *, compiling: bool = False) -> Failure:
+    """The failure behind ``error``, which a launch raised; ``compiling`` if nothing was to run."""
     chain = _chain(error)
     line = _line(chain, student_file, module)
     root = chain[-1]
@@ -44,7 +51,7 @@ def explain(error: BaseException, student_file: Path, module: str) -> Failure:
         if "CUDA error" in str(item) or type(item).__name__ == "AcceleratorError":
             text = str(item).splitlines()[0]
             return Failure("crashed", f"The GPU stopped the kernel: {text}. Check masks and offsets.", line, fatal=True)
-    message = _describe(root)
+    message = _describe(root, compiling)
     if line is None and not _names_no_line(root):
         found = "No line of yours shows it: the harness noticed when it used what your function returned."
         message = f"{message.rstrip('.?')}{'?' if message.endswith('?') else '.'} {found}"
@@ -57,10 +64,12 @@ def _names_no_line(error: BaseException) -> bool:
     return str(error).startswith(("PassManager::run", "error encountered during parsing"))
 
 
-def _describe(error: BaseException) -> str:
+def _describe(error: BaseException, compiling: bool) -> str:
     text = str(getattr(error, "error_message", None) or error).strip()
     if match := _UNBOUND.search(text):
         return f"{match.group(1)} is used before it has a value."
+    if isinstance(getattr(error, "node", None), ast.While) and "'constexpr' object has no attribute" in text:
+        return _FIXED_CONDITION
     if (plain := in_plain_words(text)) is not None:
         return plain
     if isinstance(error, NotOneTruth):
@@ -72,7 +81,9 @@ def _describe(error: BaseException) -> str:
     first = next((row for row in text.splitlines() if row.strip()), "")
     name = type(error).__name__
     if name in ("CompilationError", "UnsupportedLanguageConstruct", "CompileTimeAssertionFailure"):
-        return f"Triton cannot compile this: {_last_line(text)}"
+        return _last_line(text) if compiling else f"Triton cannot compile this: {_last_line(text)}"
+    if compiling:
+        return f"{name}: {first}" if first else f"Triton stopped with {name}."
     return f"The kernel stopped with {name}: {first}" if first else f"The kernel stopped with {name}."
 
 

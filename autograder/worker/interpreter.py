@@ -19,6 +19,7 @@ import torch
 import triton.language as tl
 from triton.runtime import interpreter as triton_interpreter
 
+from autograder.worker.authors import Authors
 from autograder.worker.buffers import Buffer, poison, shape_text
 from autograder.worker.faults import Violation
 
@@ -38,30 +39,31 @@ class MemoryGuard:
         self._ends = self._starts + np.array(sizes, dtype=np.uint64)
         self._bounds = [(int(start), int(end)) for start, end in zip(self._starts, self._ends, strict=True)]
         self._allow_atomics = allow_atomics
-        self._authors: dict[int, Any] = {}
-        self.disputed: dict[str, int] = {}
+        self.authors = Authors()
         self.total: dict[str, int] = defaultdict(int)
         self.largest: dict[str, int] = defaultdict(int)
 
     def load(self, ptrs: Any, mask: Any, other: Any, dtype: Any) -> Any:
-        addresses = _active(ptrs, mask)
+        addresses, active = _active(ptrs, mask)
         for number, lanes in self._check(addresses, np.dtype(dtype).itemsize, "loads"):
-            name = self._buffers[number].name
-            self.total[name] += lanes
-            self.largest[name] = max(self.largest[name], lanes)
-            if self._authors:
-                self._note_author(addresses, number, "loads")
+            buffer = self._buffers[number]
+            self.total[buffer.name] += lanes
+            if lanes > self.largest[buffer.name]:  # a tile may hold an element many times
+                self.largest[buffer.name] = max(self.largest[buffer.name], len(np.unique(addresses)))
+            if self.authors.knows(buffer):
+                self.authors.load(buffer, addresses, active)
         return self._native.load(ptrs, mask, other, dtype)
 
     def store(self, ptrs: Any, value: Any, mask: Any) -> Any:
-        addresses = _active(ptrs, mask)
-        for number, _ in self._check(addresses, value.dtype.itemsize, "stores"):
-            self._note_author(addresses, number, "stores")
-        return self._native.store(ptrs, value, mask)
-
-    def begin_launch(self) -> None:
-        """Forget who has stored what: a launch sees all that an earlier one has stored."""
-        self._authors.clear()
+        addresses, active = _active(ptrs, mask)
+        values = np.broadcast_to(value, active.shape)[active]
+        touched = [self._buffers[number] for number, _ in self._check(addresses, value.dtype.itemsize, "stores")]
+        for buffer in touched:
+            self.authors.store(buffer, addresses, active, values)
+        done = self._native.store(ptrs, value, mask)
+        for buffer in touched:
+            self.authors.stored(buffer, addresses, active, values)
+        return done
 
     def atomic_rmw(self, op: Any, ptrs: Any, value: Any, mask: Any, sem: Any) -> Any:
         self._check_atomic(ptrs, mask, value)
@@ -78,31 +80,10 @@ class MemoryGuard:
             raise Violation(f"The kernel uses {name}, which this exercise does not allow.")
         return value
 
-    def _note_author(self, addresses: Any, number: int, verb: str) -> None:
-        """Note which program stores to which element, and the first element that two have to do with.
-
-        Here programs run one after another, from the first on; on a GPU they run at once and in any order, and such an
-        element holds whatever came last.
-        """
-        buffer = self._buffers[number]
-        if not buffer.writable:
-            return
-        start, end = self._bounds[number]
-        elements = (addresses[(addresses >= start) & (addresses < end)] - np.uint64(start)).astype(np.int64)
-        elements //= buffer.tensor.element_size()
-        authors = self._authors.setdefault(number, np.full(buffer.tensor.numel(), -1, dtype=np.int64))
-        x, y, z = triton_interpreter.interpreter_builder.grid_idx
-        program = x + (y << 20) + (z << 40)
-        others = (authors[elements] != -1) & (authors[elements] != program)
-        if others.any():
-            self.disputed.setdefault(f"{verb}_of_another.{buffer.name}", int(elements[np.argmax(others)]))
-        if verb == "stores":
-            authors[elements] = program
-
     def _check_atomic(self, ptrs: Any, mask: Any, value: Any) -> None:
         if not self._allow_atomics:
             raise Violation("The kernel uses an atomic operation, which this exercise does not allow.")
-        self._check(_active(ptrs, mask), value.dtype.itemsize, "stores")
+        self._check(_active(ptrs, mask)[0], value.dtype.itemsize, "stores")
 
     def _check(self, addresses: Any, size: int, verb: str) -> list[tuple[int, int]]:
         """The numbers of the buffers and how many lanes touch each; raises Violation for a lane outside."""
@@ -156,10 +137,12 @@ class MemoryGuard:
         )
 
 
-def _active(ptrs: Any, mask: Any) -> Any:
-    """The addresses that an access touches: those of the lanes that are not masked off."""
+def _active(ptrs: Any, mask: Any) -> tuple[Any, Any]:
+    """The addresses that an access touches, and which lanes have them: those that are not masked off."""
     addresses, active = np.asarray(ptrs, dtype=np.uint64), np.asarray(mask, dtype=bool)
-    return addresses[active if active.shape == addresses.shape else np.broadcast_to(active, addresses.shape)]
+    if active.shape != addresses.shape:
+        active = np.broadcast_to(active, addresses.shape)
+    return addresses[active], active
 
 
 @contextlib.contextmanager
@@ -170,13 +153,17 @@ def guarded(buffers: list[Buffer], allow_atomics: bool) -> Iterator[dict[str, fl
     largest_dimension = 1
     builder = triton_interpreter.InterpreterBuilder
     handle = triton_interpreter.TensorHandle
-    masked_load, post_init = builder.create_masked_load, handle.__post_init__
+    masked_load, barrier, post_init = builder.create_masked_load, builder.create_barrier, handle.__post_init__
 
     def poisoned_load(self: Any, ptrs: Any, mask: Any, other: Any, *args: Any, **kwargs: Any) -> Any:
         # Triton leaves lanes that are masked off without an `other` undefined; the interpreter's 0 would hide it.
         if other is None:
             other = _undefined(ptrs)
         return masked_load(self, ptrs, mask, other, *args, **kwargs)
+
+    def observed_barrier(self: Any) -> Any:
+        guard.authors.barrier()
+        return barrier(self)
 
     def observed_post_init(self: Any) -> None:
         nonlocal largest_dimension
@@ -187,22 +174,24 @@ def guarded(buffers: list[Buffer], allow_atomics: bool) -> Iterator[dict[str, fl
 
     triton_interpreter._interpreter = guard
     builder.create_masked_load = poisoned_load
+    builder.create_barrier = observed_barrier
     handle.__post_init__ = observed_post_init
     try:
         yield measurements
     finally:
         triton_interpreter._interpreter = guard._native
         builder.create_masked_load = masked_load
+        builder.create_barrier = barrier
         handle.__post_init__ = post_init
         measurements["largest_dimension"] = float(largest_dimension)
         measurements.update({f"total_load.{name}": float(count) for name, count in guard.total.items()})
         measurements.update({f"largest_load.{name}": float(count) for name, count in guard.largest.items()})
-        measurements.update({name: float(element) for name, element in guard.disputed.items()})
+        measurements.update(guard.authors.measurements())
 
 
 def begin_launch() -> None:
     """Within `guarded`: another launch begins."""
-    triton_interpreter._interpreter.begin_launch()
+    triton_interpreter._interpreter.authors.begin_launch()
 
 
 def _undefined(ptrs: Any) -> Any:

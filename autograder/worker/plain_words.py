@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from autograder.worker.faults import SINGLE_TRUTHS
+
 # (what Triton says, what we say); groups are filled in.  The wording of both interpreter and compiler is covered.
 _COMPLAINTS: tuple[tuple[str, str], ...] = (
     (
@@ -47,22 +49,28 @@ _COMPLAINTS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"^NameError\('(\w+) is not defined'\)$",
-        "{0} may have no value here. On a GPU a variable that is set within an `if` does not exist after it: "
-        "give it a value before.",
+        "{0} may have no value here. On a GPU a variable that is first set within an `if` or a loop does not exist "
+        "after it: give it a value before.",
     ),
     (
         r"used as tl\.static_range (\w+) value is not a constexpr",
         "tl.static_range is unrolled while compiling and takes compile-time constants only; use range here.",
     ),
+    (r"Logical operators 'and' and 'or' are deprecated for non-scalar tensors", SINGLE_TRUTHS["and"]),
+    (r"Boolean value of Tensor with more than one value is ambiguous", SINGLE_TRUTHS["if"]),
     (
-        r"Logical operators 'and' and 'or' are deprecated for non-scalar tensors",
-        "`and`, `or`, `not` and `if` take a single truth value, and this is a tile of them. "
-        "Between tiles write &, | and ~, with parentheses around comparisons.",
+        r"Ternary expression with dynamic condition has inconsistent types (.+?) and ([^\"]+)",
+        "In `a if condition else b` both sides need one type, and here they are {0} and {1}. "
+        "Where the condition is a tile, choose with `tl.where(condition, a, b)`.",
+    ),
+    (r"(?:min|max) requires at least 2 values", SINGLE_TRUTHS["max"]),
+    (
+        r"simultaneous multiple comparison is not supported",
+        "`a < b < c` is not known in this Triton. Write two comparisons, joined with &, with parentheses around each.",
     ),
     (
-        r"Boolean value of Tensor with more than one value is ambiguous",
-        "`and`, `or`, `not` and `if` take a single truth value, and this is a tile of them. "
-        "Between tiles write &, | and ~, with parentheses around comparisons.",
+        r"Cannot bitcast data-type of size (\d+) to data-type of size 1\b",
+        "Numbers of {0} bits stand where truth values are wanted, as behind `not`. Compare them with `== 0` or `!= 0`.",
     ),
     (
         r"input and other must have equal reduction dimensions",
@@ -111,6 +119,17 @@ _COMPLAINTS: tuple[tuple[str, str], ...] = (
         "One value, or none, comes back where several are expected. Is the `return` complete?",
     ),
     (
+        r"(\w+)\(\) missing \d+ required positional arguments?: ('.*')",
+        "`{0}` is given too few arguments here. It takes {1} as well.",
+    ),
+    (r"got an unexpected keyword argument '(\w+)'", "There is no argument `{0}` here. Is it called otherwise in `tl`?"),
+    (r"(\w+)\(\) takes .* positional arguments? but .* given", "`{0}` is given more arguments here than it takes."),
+    (r"(\w+)\(\) got multiple values for argument '(\w+)'", "`{0}` is given its argument `{1}` twice here."),
+    (
+        r"input_precision must be one of|Invalid input_precision",
+        '`input_precision=` is given a text that it does not take: "ieee", "tf32" or "tf32x3".',
+    ),
+    (
         r"out of resource: shared memory, Required: (\d+), Hardware limit: (\d+).*",
         "The kernel needs {0} bytes of shared memory a block, and this GPU has {1}. Smaller tiles need less.",
     ),
@@ -120,7 +139,8 @@ _COMPLAINTS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"^PassManager::run failed$|^error encountered during parsing$",
-        "The compiler gave up and named no line. Does a kernel return a value? Is a tile or unrolled loop too large?",
+        "The compiler gave up and named no line. Does a kernel return a value, or a tile stand where `while` or `else` "
+        "wants one truth value? Is a tile or unrolled loop too large?",
     ),
 )
 _QUOTED = re.compile(r"'(?:constexpr\[)?(\w+)\]?'")

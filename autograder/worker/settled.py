@@ -12,7 +12,8 @@ from typing import Any
 import triton.language as tl
 from triton.runtime import interpreter as triton_interpreter
 
-from autograder.worker.faults import NotOneTruth
+from autograder.worker.faults import SINGLE_TRUTHS, NotOneTruth
+from autograder.worker.hints import hold_to_hints
 
 _TRITON = str(Path(triton_interpreter.__file__).parents[1])
 _OF_TILES = "_attributes_of_tiles"
@@ -31,7 +32,7 @@ def settle() -> None:
     Triton puts the interpreter's functions in the place of the language's before each launch and at each call of one
     jit function by another, and takes them away after each launch.  Here they are put there once.  Tiles are strict
     about their truth, see `_single_truth`.  Integers wrap around as they do on a GPU, where Triton looks for overflow
-    in debug mode only; a wrong address is noticed all the same, by `MemoryGuard`.
+    in debug mode only; a wrong address is noticed all the same, by `MemoryGuard`.  Hints are held to, see `hints`.
     """
     builder = triton_interpreter.interpreter_builder
     builder.options = replace(builder.options, sanitize_overflow=False)
@@ -39,6 +40,7 @@ def settle() -> None:
     triton_interpreter._get_np_dtype = _remembering_dtypes(triton_interpreter._get_np_dtype)
     tl.block_type.__init__ = _remembering_block_types(tl.block_type.__init__)
     tl.tensor.__init__ = _remembering_shapes(tl.tensor.__init__)
+    hold_to_hints()
 
 
 def _patch_once() -> None:
@@ -112,16 +114,14 @@ def _remembering_shapes(initialise: Callable[..., None]) -> Callable[..., None]:
 
 
 def _single_truth(tensor: Any) -> bool:
-    """The interpreter takes any tile for true in `and`, `or`, `not` and `if`, which is wrong without a word.
+    """The interpreter takes any tile for true where Python wants one truth value, which is wrong without a word.
 
+    What stands in a kernel's line says so itself, see `autograder.worker.truths`; this is for all else.
     Triton's own code asks tiles for their truth too, to see whether they are there: it gets its answer.
     """
     data = tensor.handle.data
     if data.size != 1:
         if sys._getframe(1).f_code.co_filename.startswith(_TRITON):
             return True
-        raise NotOneTruth(
-            "`and`, `or`, `not` and `if` take a single truth value, and this is a tile of them. "
-            "Between tiles write &, | and ~, with parentheses around comparisons."
-        )
+        raise NotOneTruth(SINGLE_TRUTHS[""])
     return bool(data)

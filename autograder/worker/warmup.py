@@ -32,8 +32,10 @@ def warm_up(device: str) -> None:
         import torch
 
         from autograder.worker.settled import settle
+        from autograder.worker.truths import compare_as_compiled
 
         settle()
+        compare_as_compiled()
         _kernel[(1,)](torch.ones(16, 16), 16, BLOCK=16, helper=_add_one)
         return
     _lower_once()

@@ -127,12 +127,21 @@ def unfilled(path, part):
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     if part.kernel not in functions:
         return [part.exercises[part.kernel]]
-    called = {node.id for node in ast.walk(functions[part.kernel]) if isinstance(node, ast.Name)}
-    todo = []
-    for name, exercise in part.exercises.items():
-        if name != part.kernel and name in called and (name not in functions or is_empty(functions[name])):
-            todo.append(exercise)
-    return todo
+    called = called_exercises(functions, part)
+    owned = {exercise: functions.get(name) for name, exercise in part.exercises.items()}
+    return [exercise for exercise in called if owned[exercise] is None or is_empty(owned[exercise])]
+
+
+def called_exercises(functions, part):
+    """Exercises of the pieces that the kernel calls, itself or by way of other functions of the file."""
+    called, todo = set(), [part.kernel]
+    while todo:
+        name = todo.pop()
+        if name not in called:
+            called.add(name)
+            nodes = ast.walk(functions[name]) if name in functions else ()
+            todo += [node.id for node in nodes if isinstance(node, ast.Name)]
+    return [exercise for name, exercise in part.exercises.items() if name in called and name != part.kernel]
 
 
 def is_empty(function):
@@ -289,8 +298,10 @@ def show_part(part, cases, folder, device, seed, debug):
         explain(error, path, part)
         return None
     if not matches:
-        print("\nThis does not match yet. The grader says where it goes wrong:")
-        print(kernel_line(part))
+        # A wrong piece shows in the kernel: graded together, the first that does not pass is the one to mend.
+        exercises = [*called_exercises(functions_in(path), part), part.exercises[part.kernel]]
+        print("\nThis does not match yet. The grader says where it goes wrong, pieces first:")
+        print(f"  grade check {' '.join(exercises)}")
         return None
     print("\nMatches. Errors are against float64; torch's own float32 is off by as much.")
     return kernel

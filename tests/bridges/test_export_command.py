@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -73,6 +75,18 @@ def test_only_an_earlier_export_is_overwritten_unasked(classroom: Classroom, exp
     with other.open("a") as stream:
         stream.write("a word of the instructor's\n")
     assert export("--to", target, "--roster", roster, "--out", other).returncode == 2
+
+
+def test_an_export_goes_into_a_pipe(classroom: Classroom, export: Export) -> None:
+    classroom.add("ann", FULL)
+    pipe, read = classroom.root / "pipe.csv", list[bytes]()
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    assert export("--to", "csv", "--out", pipe).returncode == 0
+    reader.join(60)
+    assert pipe.is_fifo()
+    assert b"ann" in read[0]
 
 
 def test_of_gradescopes_documents_only_such_are_overwritten(classroom: Classroom, export: Export) -> None:

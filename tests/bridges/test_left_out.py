@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from autograder.bulk.due import Due
 from autograder.bulk.store import Store
 from autograder.bulk.submissions import Submission
 from autograder.cli._export import _write
@@ -141,7 +142,7 @@ def test_whose_hand_in_waits_for_grading_is_named_and_the_exit_code_is_1(
     classroom: Classroom, export: Export, target: str
 ) -> None:
     classroom.add("ann_1001", FULL, canvas("ann_1001", "Ann", "1001"))
-    Store(classroom.out).keep_handed_in(["ann_1001", "bob_1002"])
+    Store(classroom.out).keep_due(Due({name: {} for name in ["ann_1001", "bob_1002"]}))
     printed = export("--to", target)
     assert printed.returncode == 1
     assert "1 hand-in is not graded yet: bob_1002. Run `course grade` again." in printed.stderr

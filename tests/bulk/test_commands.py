@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -15,6 +16,7 @@ from autograder.bulk.grading import ClassRun, Progress, Summary
 from autograder.bulk.hand_ins import HandInPath
 from autograder.bulk.store import Store
 from autograder.catalogue import Course
+from autograder.cli import _grade
 from autograder.cli import course as commands
 from autograder.errors import AutograderError
 from autograder.result import Sandbox
@@ -208,3 +210,50 @@ def test_a_second_override_says_what_it_replaces_and_a_wrong_folder_is_named(
     assert second.output == "ada: score_mask counts 0.5 points from now on. Before it was 1 (-1 would be mean).\n"
     wrong = course(own_course.root, "override", tmp_path / "put", *words, "1", "--reason", "x")
     refused(wrong, f"There are no results in {tmp_path / 'put'}.")
+
+
+def test_whose_hand_in_holds_nothing_usable_is_said_by_every_run(
+    own_course: Course, hand_ins: Path, tmp_path: Path
+) -> None:
+    for student in ("zoe", "abe"):
+        (hand_ins / student).mkdir()
+        (hand_ins / student / "essay.pdf").write_bytes(b"%PDF")
+    options = ("--out", tmp_path / "out", "--device", "cpu", "--no-targets", "--exercise", "score_mask", "--plain")
+    for _ in range(2):
+        graded = course(own_course.root, "grade", hand_ins, *options)
+        assert "nothing usable from: abe, zoe\n" in graded.output
+    assert "graded 0, unchanged 5" in graded.output
+
+
+def test_a_score_above_an_exercises_points_is_said_wherever_grades_are_shown(
+    own_course: Course, tmp_path: Path
+) -> None:
+    write(tmp_path, run_of("ada", *(exercise(one.id, 1.0, 1.0) for one in own_course.exercises)))
+    course(own_course.root, "override", tmp_path, "ada", "score_mask", "7.5", "--reason", "x")
+    said = "ada: score_mask was set to 7.5 by hand, which is more than its 1."
+    for words in ("report",), ("feedback",), ("export", "--to", "csv"):
+        assert said in course(own_course.root, words[0], tmp_path, *words[1:]).stderr
+    course(own_course.root, "override", tmp_path, "ada", "score_mask", "1", "--reason", "x")
+    assert "by hand" not in course(own_course.root, "export", tmp_path, "--to", "csv").stderr
+
+
+def test_a_layer_of_the_sandbox_that_is_missing_is_said(
+    own_course: Course, hand_ins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Grader.sandbox.fget  # type: ignore[attr-defined]
+    monkeypatch.setattr(Grader, "sandbox", property(lambda self: replace(real(self), missing=("landlock: too old.",))))
+    options = ("--out", tmp_path / "out", "--device", "cpu", "--no-targets", "--exercise", "score_mask", "--plain")
+    graded = course(own_course.root, "grade", hand_ins, *options, "--student", "ben")
+    assert "Note: a layer of the sandbox is missing here: landlock: too old." in graded.output
+
+
+def test_no_time_is_said_to_be_left_when_all_is_done(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(_grade, "_LINE_SECONDS", 0.0)
+    lines = _grade._Lines(2)
+    for done in (1, 2):
+        lines(Progress("ada", run_of("ada"), done, 2))
+    said = capsys.readouterr().err
+    assert said.startswith("1 of 2 done, about 0 min ")
+    assert said.count("\n") == 1

@@ -17,6 +17,17 @@ from autograder.bulk.skew import version_note
 from autograder.errors import UsageError
 
 
+def test_looking_at_a_hand_in_does_not_change_it(tmp_path: Path) -> None:
+    (tmp_path / "x.py").write_text("a = 1")
+    before = fingerprint(tmp_path)
+    for name in (".DS_Store", "__pycache__/x.cpython-311.pyc", ".ipynb_checkpoints/x.ipynb", "lesson7/._x.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("litter")
+    assert fingerprint(tmp_path) == before
+    (tmp_path / "lesson7" / "y.py").write_text("b = 1")
+    assert fingerprint(tmp_path) != before
+
+
 def test_folders_and_files_are_hand_ins_by_their_names(tmp_path: Path) -> None:
     for name in ("zoë", "Ann, B.", "=cmd", ".hidden"):
         (tmp_path / name).mkdir()

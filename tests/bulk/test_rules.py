@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.bulk.due import Due
 from autograder.bulk.grades import class_grades
 from autograder.bulk.overrides import Override, load_overrides, save_overrides
 from autograder.bulk.roster import Roster, load_roster
@@ -195,7 +196,7 @@ def test_who_is_missing_on_either_side_is_said(course: Course, tmp_path: Path) -
 
 def test_who_handed_in_and_is_not_graded_yet_is_said_and_is_not_missing(course: Course, tmp_path: Path) -> None:
     store = write(tmp_path, run_of("ada", exercise("a", 2.0)))
-    store.keep_handed_in(["ada", "ben", "cem", "dot", "eve"])
+    store.keep_due(Due({name: {} for name in ["ada", "ben", "cem", "dot", "eve"]}))
     roster = tmp_path / "r.csv"
     roster.write_text("student_id,name\nada,Ada Lovelace\nben,Ben Ten\nfay,Fay Off\n")
     store.keep_roster(roster)
@@ -205,7 +206,7 @@ def test_who_handed_in_and_is_not_graded_yet_is_said_and_is_not_missing(course: 
         "4 hand-ins are not graded yet: ben, cem, dot and 1 more. Run `course grade` again.",
         "In the roster, and without a hand-in: Fay Off.",
     )
-    store.keep_handed_in(["ada", "ben"])
+    store.keep_due(Due({name: {} for name in ["ada", "ben"]}))
     assert class_grades(course, tmp_path).notes[0].startswith("1 hand-in is not graded yet: ben.")
 
 
@@ -329,3 +330,13 @@ def test_what_is_late_for_the_lms_alone_is_said(course: Course, tmp_path: Path) 
         "Write the deadline into course/course.toml if it is to count.",
     )
     assert class_grades(with_rules(course, DEADLINE, per_day=0.1), tmp_path).notes == ()
+
+
+def test_whom_moodle_calls_late_in_words_is_said_where_no_time_is_known(course: Course, tmp_path: Path) -> None:
+    ruled = with_rules(course, DEADLINE, per_day=0.25)
+    store = write(tmp_path, *(run_of(student, exercise("a", 2.0)) for student in ("ada", "ben")))
+    store.keep_submissions({one: handed_in(one, lms="moodle") for one in ("ada", "ben")})
+    roster = tmp_path / "r.csv"
+    roster.write_text("student_id,Status\nada,Submitted for grading - 2 days late\nben,Submitted for grading\n")
+    said = " ".join(class_grades(ruled, tmp_path, roster).notes)
+    assert "they count as on time, though the roster's Status calls one of them late (ada). Give the times" in said

@@ -59,6 +59,42 @@ def test_a_leak_ends_with_3_and_names_the_place(course_command: Run, instructor:
     assert not (instructor / "assignments").exists()
 
 
+def test_a_stub_that_would_give_its_solution_away_ends_with_3(
+    course_command: Run, instructor: Path, wheel: Path
+) -> None:
+    path = instructor / "solutions" / "lesson7" / "one_shot_attention.py"
+    text = path.read_text(encoding="utf-8")
+    for marker in ("    ### BEGIN SOLUTION\n", "    ### END SOLUTION\n"):
+        text = text.replace(marker, "", 1)
+    path.write_text(text, encoding="utf-8")
+    for options in (("--out", instructor / "dist", "--wheel", wheel), ("--stubs-only",)):
+        printed = course_command("release", *options, "--root", instructor)
+        assert printed.returncode == 3
+        assert re.fullmatch(
+            r"Error: \S*one_shot_attention\.py, line \d+: a '#:' line stands outside .*\n", printed.stderr
+        )
+        assert not (instructor / "dist").exists()
+        assert not (instructor / "assignments").exists()
+    proof = course_command(
+        "selfcheck", "--only", "stubs", "--device", "cpu", "--json", instructor / "found.json", "--root", instructor
+    )
+    assert proof.returncode == 1
+    assert "DOES NOT HOLD: stubs" in proof.stdout
+    assert "a '#:' line stands outside the solution regions" in (instructor / "found.json").read_text()
+
+
+def test_what_does_not_hold_is_said_at_the_end_too(course_command: Run, instructor: Path) -> None:
+    printed = course_command(
+        "selfcheck", "--only", "stubs", "--only", "streaming", "--device", "cpu", "--root", instructor
+    )
+    assert printed.returncode == 1
+    lines = printed.stdout.split("\n")
+    last = len(lines) - lines[::-1].index("DOES NOT HOLD: stubs") - 1
+    assert last > next(number for number, line in enumerate(lines) if line.startswith("holds: streaming"))
+    assert lines[last + 1].startswith("    assignments/lesson7/one_shot_attention.py: is not what its solution makes")
+    assert all(len(line) <= 80 and line == line.rstrip() for line in lines[last:])
+
+
 def test_stubs_only_writes_stubs_and_nothing_else(course_command: Run, instructor: Path, tmp_path: Path) -> None:
     before = set(tmp_path.rglob("*"))
     assert course_command("release", "--stubs-only", "--root", instructor).returncode == 0
@@ -106,6 +142,14 @@ def test_what_the_pages_have_one_make_in_the_kits_folder_is_not_committed() -> N
     for folder in ("hand-ins", "results"):
         assert f"--out {folder}" in page
         assert f"/{folder}/" in ignored
+
+
+def test_make_help_lists_every_target_with_a_word_about_it() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = re.findall(r"^([\w-]+):.*## ", makefile, re.MULTILINE)
+    printed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert [line.split()[1] for line in printed.strip().split("\n")] == targets
+    assert "test-colab" in targets
 
 
 def test_the_makefile_says_what_takes_long_and_what_comes_next() -> None:

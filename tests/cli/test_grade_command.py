@@ -152,6 +152,26 @@ def test_a_wrong_command_line_ends_with_2(grade: Grade) -> None:
         assert "Traceback" not in printed.stderr
 
 
+def test_a_number_that_is_none_is_said_in_plain_words(grade: Grade) -> None:
+    for option, words in (
+        (("--seed", "abc"), "'abc' is no whole number from 0 to 2147483647."),
+        (("--seed", "-1"), "'-1' is no whole number from 0 to 2147483647."),
+        (("--lesson", "seven"), "'seven' is no whole number."),
+    ):
+        printed = grade(*option, "--root", ROOT)
+        assert printed.returncode == 2
+        assert words in printed.stderr
+
+
+def test_a_result_goes_where_a_link_points_and_into_pipes(grade: Grade, student: Path) -> None:
+    (student / "link.json").symlink_to("real.json")
+    assert grade("doctor", "--json", "link.json", cwd=student).returncode in (0, 1)
+    assert (student / "link.json").is_symlink()
+    assert json.loads((student / "real.json").read_text())["schema"] == 1
+    printed = grade("doctor", "--json", "/dev/stdout", cwd=student)
+    assert '"schema": 1' in printed.stdout
+
+
 def test_a_result_that_cannot_be_written_is_a_sentence(grade: Grade) -> None:
     printed = grade("nope", "--root", ROOT, "--json", "missing/folder/r.json")
     assert printed.returncode == 2
@@ -317,16 +337,37 @@ def test_reset_asks_first_and_keeps_a_copy(grade: Grade, student: Path) -> None:
     assert "?" not in again.stdout
 
 
-def test_reset_says_what_to_do_about_broken_and_missing_files(grade: Grade, student: Path) -> None:
+def test_reset_has_a_way_out_of_broken_and_missing_files(grade: Grade, student: Path) -> None:
     path = solve(student / "assignments", ONE_SHOT)
+    stub = (student / "course" / "pristine" / ONE_SHOT).read_text()
     path.write_text("def f(:\n")
     broken = grade("reset", "score_mask", "--yes", cwd=student)
-    assert broken.returncode == 2
-    assert "does not parse (line 1)" in broken.stderr
-    assert path.read_text() == "def f(:\n"
+    assert broken.returncode == 0
+    assert "score_mask is as it was handed out.\nYour work is kept in " in broken.stdout
+    path.write_bytes(b"\0\1\2")
+    asked = grade("reset", "score_mask", cwd=student, text="y\n")
+    assert "is no text: the whole stub will take its place; your file is copied first." in asked.stdout
+    assert "All of " in asked.stdout
+    assert path.read_text() == stub
+    assert "as it was handed out already." in grade("reset", "score_mask", "--yes", cwd=student).stdout
     path.unlink()
-    assert grade("reset", "score_mask", "--yes", cwd=student).returncode == 0
-    assert path.read_text() == (student / "course" / "pristine" / ONE_SHOT).read_text()
+    missing = grade("reset", "score_mask", cwd=student, text="y\n")
+    assert missing.returncode == 0
+    assert "the whole stub will be put there" in missing.stdout
+    assert missing.stdout.endswith(f"All of {path} is as it was handed out.\n")
+    assert path.read_text() == stub
+
+
+def test_reset_names_what_it_needs(grade: Grade, student: Path, tmp_path: Path) -> None:
+    path = solve(student / "assignments", ONE_SHOT)
+    silent = grade("reset", "score_mask", cwd=student, text="")
+    assert silent.returncode == 2
+    assert silent.stderr == "Error: Nobody answered, so nothing changed. Without a terminal, add --yes.\n"
+    assert path.read_text() == (ROOT / "solutions" / ONE_SHOT).read_text()
+    (tmp_path / "mine.ipynb").write_text("{}")
+    notebook = grade("reset", "score_mask", "--yes", "--dir", tmp_path / "mine.ipynb", cwd=student)
+    assert notebook.returncode == 2
+    assert "is no .py" in notebook.stderr
 
 
 def test_submit_says_what_it_packed_and_where(grade: Grade, student: Path) -> None:
@@ -342,6 +383,13 @@ def test_submit_says_what_it_packed_and_where(grade: Grade, student: Path) -> No
     named = grade("submit", "--no-grade", "--out", "assignments/hw", cwd=student)
     assert (student / "assignments" / "hw.zip").is_file()
     assert "lies among your files" in named.stdout
+    assert "nothing in it is started" in named.stdout
+    nowhere = grade("submit", "--out", "no/such/x.zip", cwd=student)
+    assert nowhere.returncode == 2
+    assert nowhere.stderr == "Error: There is no folder no/such. Make it, or name another file with --out.\n"
+    assert not (student / "no").exists()
+    os.mkfifo(student / "pipe.zip")
+    assert "is there already and is no zip" in grade("submit", "--out", "pipe.zip", cwd=student).stderr
 
 
 def test_submit_names_what_cannot_be_graded_as_it_is(grade: Grade, student: Path) -> None:
@@ -355,6 +403,7 @@ def test_submit_names_what_cannot_be_graded_as_it_is(grade: Grade, student: Path
     assert printed.returncode == 0
     notes = [row for row in printed.stdout.split("\n") if "cannot be graded as it is" in row]
     assert [note.split()[1] for note in notes] == ["ghost_row_pin"]
+    assert "is started" not in printed.stdout
     assert f"Line {line}: Python cannot read this line" in notes[0]
 
 

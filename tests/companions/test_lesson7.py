@@ -128,7 +128,25 @@ def test_unmasked_ghost_columns_differ_where_causal_does_not_hide_them(tmp_path)
     assert code == 1
     rows = [line for line in output.splitlines() if line.startswith("ragged") and " 20 " in line]
     assert rows[0].endswith("differs")
-    assert "grade check one_shot_attention" in output
+    assert "one_shot_attention\n" in output
+
+
+@pytest.mark.parametrize(
+    ("replaced", "command"),
+    [
+        (("acc * alpha[:, None]", "acc"), "grade check online_softmax_update flash_attention"),
+        (
+            ("(offs_n[None, :] < NSEQ)", "(offs_n[None, :] >= 0)"),
+            "grade check kernel_loads score_mask ghost_row_pin one_shot_attention",
+        ),
+    ],
+)
+def test_a_wrong_piece_is_graded_before_its_kernel(tmp_path, replaced, command):
+    folder = hand_in(tmp_path, replaced=[replaced])
+    assert any(replaced[0] in (SOLUTIONS / "lesson7" / name).read_text() for name in FILES)
+    code, output = run(folder)
+    assert code == 1
+    assert f"\n  {command}\n" in output
 
 
 def test_store_without_a_mask_is_caught(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,7 +50,7 @@ CHANGES = {
         "one_shot_attention",
         "program_id(0) * BLOCK_M",
         "program_id(0) * NSEQ",
-        "only_the_first_tile",
+        "later_tiles_not_written",
     ),
     "a loop of two chunks": ("flash_attention", "range(0, seqlen_k, BLOCK_N)", "range(0, 2 * BLOCK_N, BLOCK_N)", None),
     "output stored by the rows of the keys": (
@@ -87,9 +88,20 @@ CHANGES = {
 }
 
 
+# Whole kernels that end like another mistake's; the names that are true of one stand in it.
+LOOK_ALIKES = sorted((ROOT / "tests" / "mistakes").glob("*/look_alikes/*.py"))
+_MAY_BE_CALLED = re.compile(r"^# may be called: (.+)$", re.MULTILINE)
+
+
 @pytest.fixture(scope="module")
 def grader(course: Course) -> Iterator[Grader]:
     with Grader(course, "cpu", targets="off") as grader:
+        yield grader
+
+
+@pytest.fixture(scope="module")
+def grader_with_targets(course: Course) -> Iterator[Grader]:
+    with Grader(course, "cpu", targets="if-passed") as grader:
         yield grader
 
 
@@ -107,3 +119,33 @@ def test_a_change_gets_its_own_name_or_none(course: Course, grader: Grader, tmp_
     result = grader.grade(Request(tmp_path, (exercise,))).exercises[0]
     assert not result.passed
     assert [item.mistake for item in result.diagnosis] == ([name] if name else [])
+
+
+@pytest.mark.parametrize("path", LOOK_ALIKES, ids=lambda path: f"{path.parts[-3]}/{path.stem}")
+def test_a_look_alike_gets_a_name_that_is_true_of_it_or_none(
+    course: Course, grader_with_targets: Grader, tmp_path: Path, path: Path
+) -> None:
+    exercise = next(exercise for exercise in course.exercises if exercise.id == path.parts[-3])
+    kernel = path.read_text(encoding="utf-8")
+    true = match[1].split(", ") if (match := _MAY_BE_CALLED.search(kernel)) else []
+    for file in (PART_A, PART_B):
+        text = (ROOT / "solutions" / file).read_text(encoding="utf-8")
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text(f"{text}\n\n{kernel}" if file == exercise.stub else text, encoding="utf-8")
+    result = grader_with_targets.grade(Request(tmp_path, (exercise,))).exercises[0]
+    assert not result.passed
+    assert {item.mistake for item in result.diagnosis} <= {*true}
+
+
+def test_a_value_that_a_loop_alone_sets_is_not_called_one_of_an_if(
+    course: Course, grader_with_targets: Grader, tmp_path: Path
+) -> None:
+    exercise = next(exercise for exercise in course.exercises if exercise.id == "flash_attention")
+    kernel = ROOT / "tests" / "mistakes" / "flash_attention" / "look_alikes" / "value_set_in_a_loop.py"
+    (tmp_path / PART_B).parent.mkdir()
+    solution = (ROOT / "solutions" / PART_B).read_text(encoding="utf-8")
+    (tmp_path / PART_B).write_text(f"{solution}\n\n{kernel.read_text(encoding='utf-8')}", encoding="utf-8")
+    result = grader_with_targets.grade(Request(tmp_path, (exercise,))).exercises[0]
+    message = next(check.message for check in result.checks if check.outcome == "compile-error")
+    assert "l_safe may have no value here" in message
+    assert "within an `if` or a loop" in message

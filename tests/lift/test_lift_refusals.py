@@ -46,6 +46,11 @@ REFUSED = {
     "for i in range(3):\n    pass\ni += 1": "`i` counts a loop and is read after it",
     "if n > 1:\n    for i in range(3):\n        pass\nx = i": "`i` counts a loop and is read after it",
     "while n > 1:\n    for i in range(3):\n        pass\n    n = n - i": "`i` counts a loop and is read after it",
+    "i = 0\nfor j in range(2):\n    x = i + 1\n    for i in range(x):\n        pass": "On a GPU its value there",
+    "i = 0\nwhile i < n:\n    for i in range(3):\n        pass": "`i` counts a loop and is read after it",
+    "i = 0\nfor j in tl.static_range(2):\n    if j:\n        x = i\n    for i in range(3):\n        pass": "undefined",
+    "for i in range(3):\n    pass\nif B:\n    i = 1\nif n:\n    i = 2\nx = i": "`i` counts a loop and is read after it",
+    "for i in range(3):\n    pass\nif B:\n    i = 1\nif B:\n    i = 2\nx = i": "`i` counts a loop and is read after it",
     "for i in tl.arange(0, 4):\n    pass": "runs over",
     "x = n @ n": "tl.dot",
     "n @= n": "tl.dot",
@@ -75,8 +80,22 @@ REFUSED = {
     "x = triton.cdivs(n, 4)": "Did you mean `triton.cdiv`?",
     # Strings
     "x = 'abc'": "text in quotes",
-    "x = tl.dot(n, n, None, 'ieee')": "text in quotes",
-    "x = tl.dot(n, n, input_precision='fast')": "input_precision",
+    "x = tl.dot(n, n, 'ieee')": "text in quotes",
+    "x = tl.dot(n, n, None, n, 'ieee')": "text in quotes",
+    "x = tl.dot(n, n, None, 'fast')": '`input_precision=` takes "ieee", "tf32" or "tf32x3"',
+    "x = tl.dot(n, n, None, 'ieee' if n else 'fast')": "text in quotes",
+    "x = tl.dot(n, n, input_precision='fast')": '`input_precision=` takes "ieee", "tf32" or "tf32x3"',
+    "x = tl.dot(n, n, input_precision='fp32')": '`input_precision=` takes "ieee", "tf32" or "tf32x3"',
+    "x = tl.dot(n, n, input_precision='bf16x6')": '`input_precision=` takes "ieee", "tf32" or "tf32x3"',
+    "x = tl.load(x_ptr, eviction_policy=TEXT)": "only options take one",
+    "x = TEXT": "only options take one",
+    "x = TEXT * 9": "only options take one",
+    "x: tl.constexpr = 'text'": "text in quotes",
+    "x = 'ieee'": "text in quotes",
+    "x = tl.dot(n, n, input_precision=PLAIN_TEXT)": '`PLAIN_TEXT = tl.constexpr("ieee")`',
+    "x = tl.dot(n, n, input_precision=OTHER_TEXT)": 'or "ieee", "tf32" or "tf32x3"',
+    "x = f(x_ptr=n, n='fast')": "no other text",
+    "x = f(n, 'fast')": "text in quotes",
     "x = tl.load(x_ptr, mask='ieee')": "mask",
     "x = float('1e5')": "text in quotes",
     "x = float('''inf\ndef evil(): pass\n''')": "text in quotes",
@@ -129,9 +148,17 @@ REFUSED = {
     "x = BAD": "must be a number",
     "x = NIL": "must be a number",
     "x = K is None": "compare with `==`",
-    "x = torch.zeros(3)": "`torch`",
-    "x = numpy_.zeros(3)": "`numpy`",
-    "x = math.exp(3)": "`math`",
+    "x = torch.zeros(3)": "`torch.zeros` cannot be used in a kernel. Write `tl.zeros`.",
+    "x = torch.nn.functional.softmax(n)": "Write `tl.softmax`.",
+    "x = torch.matmul(n, n)": "Write `tl.dot`.",
+    "x = torch.kthvalue(n)": "`torch`",
+    "x = torch.float32": "`torch`",
+    "x = numpy_.zeros(3)": "Write `tl.zeros`.",
+    "x = math.exp(3)": "`math.exp` cannot be used in a kernel. Write `tl.exp`.",
+    "x = math.gamma(3)": "`math`",
+    "x = exp(n)": "`exp` is not known in this kernel by that name. Write `tl.exp`.",
+    "x = where(n, n, n)": "Write `tl.where`.",
+    "x = log(n)": "Write `tl.log`.",
     "x = C(3)": "class",
     # Attributes and methods
     "x = n.handle": "`.handle`",
@@ -173,6 +200,9 @@ REFUSED = {
     "x = tl.reduce(n, 0, n)": "third argument",
     "x = tl.associative_scan(n, 0, lambda a, b: a)": "third argument",
     "x = min(n, key=n)": "not an argument",
+    "x = tl.max(n, dim=1)": "called `axis`",
+    "x = n.sum(dim=1)": "called `axis`",
+    "x = tl.max(n, 1, keepdims=True)": "Did you mean `keep_dims`?",
 }
 
 ABOVE = """import torch
@@ -180,6 +210,10 @@ import math
 import numpy as numpy_
 K = tl.constexpr(3)
 PLAIN = 3
+from math import log
+TEXT: tl.constexpr = "ieee"
+PLAIN_TEXT = "ieee"
+OTHER_TEXT = tl.constexpr("fp32")
 LIST = [1, 2]
 NIL = tl.constexpr(None)
 BAD = tl.constexpr(torch.zeros(3))
@@ -215,6 +249,10 @@ def test_a_refusal_holds_wherever_the_statement_stands(statement: str) -> None:
         ("x=[]", "default"),
         ("x=open('/etc/passwd')", "default"),
         ("x='text'", "default"),
+        ("x='ieee'", "`x: tl.constexpr`"),
+        ("x: tl.constexpr = 'fp32'", 'or for an option "ieee", "tf32" or "tf32x3"'),
+        ("x=float('1e5')", "default"),
+        ("x=-float(open('/etc/passwd'))", "default"),
         ("x=lambda: 3", "default"),
         ("x=f'{open(1)}\\n'", "default"),
         ("x=2**64", "default"),
@@ -233,9 +271,39 @@ def test_headers_that_are_refused(parameters: str, says: str) -> None:
     assert says in found.message
 
 
-@pytest.mark.parametrize("parameters", ["x=-3", "x=1.5", "x=None", "x=True", "x: tl.constexpr = tl.float32"])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        "x=-3",
+        "x=1.5",
+        "x=None",
+        "x=True",
+        "x: tl.constexpr = tl.float32",
+        "x=float('-inf')",
+        "x=-float('inf')",
+        "x: tl.constexpr = 'ieee'",
+    ],
+)
 def test_defaults_that_can_do_nothing_are_kept(parameters: str) -> None:
     assert lifted(kernel("pass", parameters=parameters)).problem_of(["f"]) is None
+
+
+def test_a_default_of_a_float_that_is_not_pythons_is_refused() -> None:
+    found = problem(kernel("pass", parameters="x=float('inf')", above="from torch import float"))
+    assert "default" in found.message
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        ("torch.softmax(n)", "`torch.softmax` cannot be used in a kernel. Write `tl.softmax`."),
+        ("np.exp(n)", "`np.exp` cannot be used in a kernel. Write `tl.exp`."),
+        ("F.softplus(n)", "`F` has no value here. A kernel has only `tl` and `triton`."),
+    ],
+)
+def test_a_library_that_is_not_imported_is_known_by_its_usual_name(call: str, says: str) -> None:
+    found = problem(kernel(f"x = {call}"))
+    assert (found.outcome, found.message) == ("compile-error", says)
 
 
 @pytest.mark.parametrize("name", ["ｎ", "ﬀ", "grün", "х"])

@@ -60,6 +60,11 @@ def test_every_spelling_of_a_constexpr_hint_is_kept_as_one(annotation: str) -> N
         "for i in tl.static_range(0, 4):\n    pass\nn += i",
         "for i in range(0, 4):\n    pass\ni = n\nn += i",
         "for i in range(0, 4):\n    n += i\nfor i in range(0, 4):\n    n -= i",
+        "i = 0\nfor j in range(i, 4):\n    for i in range(0, 4):\n        n += i",
+        "for j in range(4):\n    i = j\n    x = i\n    for i in range(0, 4):\n        n += i",
+        "for i in range(4):\n    pass\nif B:\n    i = 1\nif not B:\n    i = 2\nn += i",
+        "for i in range(4):\n    pass\nif B:\n    i = 1\nelse:\n    i = 2\nn += i",
+        "for i in range(4):\n    pass\nif not B:\n    i = 1\nn += 1\nif not B:\n    n += i",
         "for i in tl.range(0, n, B, num_stages=2):\n    n += i",
         "for _ in range(3):\n    pass",
         "if n > 1 and B == 2 or not n:\n    x = 1\nelif 0 < n <= 3:\n    x = 2\nelse:\n    x = 3",
@@ -128,6 +133,49 @@ def test_the_last_definition_of_a_constant_and_of_a_function_counts() -> None:
     first = "N = tl.constexpr(1)\n\n@triton.jit\ndef f(x):\n    return N + 1\n\n"
     second = "N = 5\nN = tl.constexpr(2)\n\n@triton.jit\ndef f(x):\n    return N + 2\n"
     assert body(HEAD + first + second) == "N = tl.constexpr(2)\n@triton.jit\ndef f(x):\n    return N + 2"
+
+
+@pytest.mark.parametrize(
+    "value", ['"ieee"', "tl.constexpr('ieee')", "EARLIER", "tl.constexpr(EARLIER)", '"""ie" "ee"""'.replace('"""', '"')]
+)
+@pytest.mark.parametrize(
+    "use",
+    [
+        "tl.dot(n, n, input_precision=NAME)",
+        "tl.dot(n, n, None, NAME)",
+        "tl.dot(n, n, input_precision=NAME if B else 'tf32')",
+        "g(n, NAME)",
+        "g(n, precision=NAME)",
+    ],
+)
+def test_a_constant_may_hold_a_text_for_an_option(value: str, use: str) -> None:
+    above = (
+        f"EARLIER = 'ieee'\nNAME: tl.constexpr = {value}\n@triton.jit\ndef g(x, precision: tl.constexpr):\n    pass\n"
+    )
+    text = body(kernel(f"return {use}", above=above))
+    assert text.startswith('NAME = tl.constexpr("ieee")\n@triton.jit')
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "x = tl.dot(n, n, None, 'ieee')",
+        "p: tl.constexpr = 'tf32x3'\nx = tl.dot(n, n, input_precision=p)",
+        "x = tl.dot(n, n, input_precision='tf32' if B > 16 else 'ieee')",
+        "x = g(n, 'ieee')",
+        "x = g(n, precision='ieee')",
+    ],
+)
+def test_texts_may_stand_where_they_come_to_an_option(statement: str) -> None:
+    above = "@triton.jit\ndef g(x, precision: tl.constexpr):\n    pass\n"
+    assert body(kernel(statement, above=above)).endswith(statement.replace("\n", "\n    "))
+
+
+def test_defaults_of_texts_and_infinities_are_kept() -> None:
+    text = body(
+        kernel("pass", parameters='x, precision: "tl.constexpr" = "ieee", fill=-float("inf"), y=float(\n"nan")')
+    )
+    assert "def f(x, precision: tl.constexpr=tl.constexpr('ieee'), fill=-float('inf'), y=float('nan')):" in text
 
 
 def test_several_constants_on_one_line_and_chained_ones() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from autograder.catalogue import Course, load_course
-from autograder.errors import CourseError
-from autograder.release.bundle import write_stubs
+from autograder.errors import CourseError, MarkerError
+from autograder.release.bundle import release, write_stubs
 from autograder.release.markers import BEGIN, END, find_regions
 from autograder.release.stubs import PRISTINE, generate_stubs, pristine_stubs, stub_files
 
@@ -62,6 +62,23 @@ def test_a_missing_solution_is_a_plain_sentence(tmp_path: Path) -> None:
     (tmp_path / "solutions" / "lesson7" / "flash_attention.py").unlink()
     with pytest.raises(CourseError, match=r"flash_attention\.py cannot be read"):
         generate_stubs(course)
+
+
+def test_a_solution_that_its_stub_would_give_away_is_neither_released_nor_graded_as_a_stub(tmp_path: Path) -> None:
+    course = make_course(tmp_path)
+    path = tmp_path / "solutions" / "lesson7" / "one_shot_attention.py"
+    text = path.read_text(encoding="utf-8")
+    begin, end = text.index(f"    {BEGIN}"), text.index(f"    {END}")
+    kept = [line for line in text[begin:end].split("\n")[1:] if not line.lstrip().startswith("#:")]
+    path.write_text(text[:begin] + "\n".join(kept) + text[end:].partition("\n")[2], encoding="utf-8")
+    for refused in (generate_stubs, pristine_stubs, write_stubs, lambda given: release(given, tmp_path / "out")):
+        with pytest.raises(
+            MarkerError, match=r"one_shot_attention\.py, line \d+: load_tiles has no solution region"
+        ) as told:
+            refused(course)
+        assert told.value.exit_code == 3
+    assert not (tmp_path / "assignments").exists()
+    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
 
 
 def test_writing_stubs_anew_keeps_what_was_worked_on(course: Course, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from autograder.bulk.grades import ExerciseGrade, Lateness, StudentGrade
 from autograder.bulk.overrides import Override
-from autograder.bulk.submissions import Submission
+from autograder.bulk.submissions import AN_EARLIER_ONE, Submission
 from autograder.reports.html import Comments, feedback_page
 from autograder.reports.html._checks import target_views
 from autograder.result import AFTER_A_FAILURE, Diagnosis, TargetResult
@@ -152,6 +152,10 @@ def test_rules_and_overrides_are_told_in_sentences() -> None:
     assert "Set by your instructor to 1.75 points (as graded, 1 point): Oral exam." in text
     assert "You handed in 3 times; the latest was graded." in text
     assert "a.py was read." in text
+    earlier = replace(submission, notes=(AN_EARLIER_ONE,))
+    text = Page(feedback_page("A Course", student(result, exercises=grades, submission=earlier))).text
+    assert AN_EARLIER_ONE in text
+    assert "the latest was graded" not in text
 
 
 def test_a_bonus_and_what_does_not_count_are_said() -> None:

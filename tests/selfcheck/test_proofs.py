@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 
 from autograder.catalogue import Course, load_course
+from autograder.release.markers import BEGIN, END
+from autograder.result import RunResult
 from autograder.selfcheck import PROOFS, Proof, SelfCheck
 from autograder.selfcheck._mutants import mutants
 from autograder.session import Grader
 
 ROOT = Path(__file__).parents[2]
+MARKERS = (BEGIN, END)
 
 
 def prove(course: Course, grader: Grader, name: str) -> Proof:
@@ -80,6 +83,18 @@ def test_a_stub_that_is_not_what_its_solution_makes_is_found(broken_course: Path
     assert any("is not what its solution makes" in item for item in findings(broken_course, "stubs"))
 
 
+def test_a_solution_that_its_stub_would_give_away_is_found(broken_course: Path) -> None:
+    solution = broken_course / "solutions" / "lesson7" / "one_shot_attention.py"
+    lines = solution.read_text(encoding="utf-8").split("\n")
+    begin, end = (next(n for n, line in enumerate(lines) if line.strip() == marker) for marker in MARKERS)
+    region = [line for line in lines[begin + 1 : end] if "#:" not in line]
+    with Grader(load_course(broken_course), "cpu", targets="off") as grader:
+        solution.write_text("\n".join([*lines[:begin], *region, *lines[end + 1 :]]))
+        proof = prove(load_course(broken_course), grader, "stubs")
+    assert "load_tiles has no solution region" in proof.findings[0].message
+    assert not proof.ok
+
+
 def test_a_wrong_solution_is_found(broken_course: Path) -> None:
     solution = broken_course / "solutions" / "lesson7" / "one_shot_attention.py"
     text = solution.read_text(encoding="utf-8")
@@ -94,6 +109,19 @@ def test_checks_too_weak_for_a_mistake_are_found(broken_course: Path) -> None:
     toml.write_text(text.split("[[checks]]")[0] + "[[checks]]" + text.split("[[checks]]")[1])
     found = findings(broken_course, "mistakes")
     assert "score_mask/causal_forgotten: passes every check of its exercise" in found
+
+
+def test_what_is_shown_is_repeated_by_the_command_that_showed_it(broken_course: Path) -> None:
+    """`grade check` would grade what lies in assignments/."""
+    shown: dict[str, RunResult] = {}
+    course = load_course(broken_course)
+    with Grader(course, "cpu", targets="off") as grader:
+        check = SelfCheck(course, grader, 2, shown.__setitem__, "score_mask/causal_forgotten")
+        check.run("mistakes", lambda done, total: None)
+    [(title, result)] = shown.items()
+    assert title == "a wrong kernel: score_mask/causal_forgotten, added to its solution"
+    again = {check.repro for exercise in result.exercises for check in exercise.checks if check.repro}
+    assert again == {"course selfcheck --mistake score_mask/causal_forgotten --show --device cpu"}
 
 
 def test_mutants_change_one_thing_each() -> None:

@@ -164,7 +164,7 @@ def test_what_is_right_by_the_order_of_programs_alone_is_wrong(run: Callable[...
     assert checks["full_tile"].outcome == "pass"
     assert checks["many_query_tiles"].outcome == "fail"
     assert checks["many_query_tiles"].message == (
-        "The result is right here, but more than one program stores to row 32, column 0 of o. "
+        "The result is right here, but different programs store different values to row 32, column 0 of o. "
         "On a GPU programs run at once and in any order: each element of an output is for one program alone."
     )
 

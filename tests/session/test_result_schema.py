@@ -76,7 +76,7 @@ CONTRACT = {
 EXTRA = {
     "document": {"notes", "fingerprints"},
     "environment": {"gpu"},
-    "exercise": {"counts", "message", "remarks", "clues"},
+    "exercise": {"cell", "clues", "counts", "message", "remarks"},
     "check": {"seed"},
     "target": {"original", "registers", "spills"},
 }

@@ -75,6 +75,39 @@ def test_tf32_is_seen_in_the_compiled_code_and_costs_only_the_target_weight(run:
     }
 
 
+SPELLINGS = {
+    "tl.dot(p, v, None, 'tf32')": "",
+    "tl.dot(p, v, input_precision=ROUNDED)": "ROUNDED: tl.constexpr = 'tf32'\n",
+    "tl.dot(p, v, None, ROUNDED)": "TF32 = 'tf32'\nROUNDED = tl.constexpr(TF32)\n",
+    "tl.dot(p, v, input_precision='tf32' if True else 'ieee')": "",
+    "product(p, v, 'tf32')": "",
+    "product(p, v, precision='tf32')": "",
+    "rounded(p, v)": "",
+}
+HELPERS = """@triton.jit
+def product(a, b, precision: tl.constexpr = "ieee"):
+    return tl.dot(a, b, input_precision=precision)
+
+@triton.jit
+def rounded(a, b, precision: tl.constexpr = "tf32"):
+    return tl.dot(a, b, None, precision)
+
+"""
+
+
+@pytest.mark.parametrize("call", SPELLINGS)
+def test_tf32_is_seen_however_it_is_asked_for(run: Run, call: str) -> None:
+    body = GOOD.replace('tl.dot(p, v, input_precision="ieee")', call)
+    text = SPELLINGS[call] + HELPERS + UPDATE.format(body=body)
+    name = call.partition("(")[0]
+    dot = {"product": "input_precision=precision", "rounded": "None, precision"}.get(name, call)
+    rows = (solution(FLASH) + "\n\n" + text).split("\n")
+    line = next(number for number, row in enumerate(rows, start=1) if dot in row)
+    assert target_check(run("online_softmax_update", text)).message.startswith(
+        f"Line {line}: tl.dot rounds its float32 tiles to TF32 on sm_80 (A100)"
+    )
+
+
 @pytest.mark.parametrize("name", list(REFUSED))
 def test_what_only_the_interpreter_takes_loses_the_target_weight(run: Run, name: str) -> None:
     exercise_id, text, words = REFUSED[name]
@@ -102,7 +135,34 @@ def test_tiles_joined_by_and_are_refused_on_every_device(run: Run) -> None:
     assert result.outcome == "compile-error"
     assert target_check(result).outcome == "compile-error"
     messages = [check.message for check in result.checks if check.outcome == "compile-error"]
-    assert all("`and`, `or`, `not` and `if` take a single truth value" in message for message in messages)
+    assert len(messages) > 1
+    assert all("`and` and `or` join single truth values" in message for message in messages)
+
+
+SENTENCES = {
+    "if m == 0.0:\n        m = 0.0": ("`if` takes a single truth value", "`if` takes a single truth value"),
+    "m = 0.0 if m == 0.0 else m": ("`a if condition else b` takes a single", "both sides need one type"),
+    "m = tl.where(not m, 0.0, m)": ("Numbers of 32 bits stand", "Numbers of 32 bits stand"),
+    "while False:\n        m = m + 0.0": (None, "The condition of this `while` is known while compiling"),
+    "m = tl.where(m == 0.0, m)": ("It takes y as well.", "It takes y as well."),
+}
+
+
+@pytest.mark.parametrize("line", SENTENCES)
+def test_what_is_refused_for_its_kind_of_value_is_told_by_what_stands_there(run: Run, line: str) -> None:
+    text = f"@triton.jit\ndef pin_ghost_rows(s, offs_m, NSEQ):\n    m = tl.max(s, 1)\n    {line}\n    return m\n"
+    result = run("ghost_row_pin", text)
+    rows = (solution(ONE_SHOT) + "\n\n" + text).split("\n")
+    place = f"Line {rows.index('    ' + line.split(chr(10))[0]) + 1}: "
+    on_cpu, compiled = SENTENCES[line]
+    if on_cpu is not None:
+        message = next(check.message for check in result.checks if check.outcome == "compile-error")
+        assert message.startswith(place)
+        assert on_cpu in message
+    message = target_check(result).message
+    assert message.startswith(f"{place}Does not compile for sm_75 (T4): ")
+    assert compiled in message
+    assert "The kernel stopped" not in message
 
 
 def test_too_much_shared_memory_is_named_with_the_number(run: Run) -> None:

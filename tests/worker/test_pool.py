@@ -6,9 +6,11 @@ The modules here are what no lift would ever let through: the pool must hold eve
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -142,7 +144,37 @@ def test_an_attack_on_a_shared_child_costs_its_own_check_alone(pool: Pool, tmp_p
     assert blame is None  # it may have left by itself: the rest gets a fresh child, and there the blame is clear
     go_on, blame = crew._run_child(replace(job, checks=job.checks[1:]), settle)
     assert blame is not None
-    assert (blame.id, blame.outcome) == ("n6", "crashed")
+    assert (blame.reply.id, blame.reply.outcome) == ("n6", "crashed")
+
+
+@pytest.mark.parametrize("kills", [1, 2])
+def test_a_child_that_somebody_kills_is_tried_once_more(kills: int, pool: Pool, tmp_path: Path) -> None:
+    job = make_job(tmp_path, HOSTILE.format(victim=6, attack="time.sleep(1.5); y.copy_(x)"))
+    children = Path(f"/proc/{pool._process.pid}/task/{pool._process.pid}/children")
+    replies: dict[str, CheckReply] = {}
+    killed: set[str] = set()
+
+    def kill() -> None:
+        while len(killed) < kills and "n6" not in replies:
+            for pid in set(children.read_text().split()) - killed if "n5" in replies else ():
+                killed.add(pid)
+                os.kill(int(pid), signal.SIGKILL)
+            time.sleep(0.02)
+
+    def carry_on(reply: CheckReply, following: CheckJob | None) -> bool:
+        replies[reply.id] = reply
+        return True
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    pool.run(job, carry_on)
+    killer.join()
+    assert len(killed) == kills
+    if kills == 1:
+        assert replies["n6"].outcome == "ran"
+    else:
+        assert replies["n6"].outcome == "crashed"
+        assert "SIGKILL, also with nothing else running" in replies["n6"].message
 
 
 def test_a_reply_cannot_be_forged_for_another_check(pool: Pool, tmp_path: Path) -> None:

@@ -21,11 +21,13 @@ class Refusal:
 class Outcome:
     """One student of the download; ``state`` is new, updated, unchanged, older or empty.
 
-    older: the attempt in the folder is later than the download's; empty: nothing usable was handed in.
+    older: the attempt in the folder is later than the download's; empty: nothing usable was handed in.  ``trouble`` is
+    what can be seen from outside of files that cannot be graded, safe to print, and empty if there is nothing to see.
     """
 
     submission: Submission
     state: str
+    trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,8 @@ class Collected:
     """All of it; every text is safe to print.
 
     ``total`` counts the students in the folder, those of earlier runs included.  ``missing`` are in the roster and
-    handed in nothing; ``unmatched`` handed in and are not in the roster.
+    handed in nothing; ``unmatched`` handed in and are not in the roster; ``called_late`` are those of whom the roster
+    says in words that they are late.
     """
 
     out: Path
@@ -45,6 +48,7 @@ class Collected:
     notes: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     unmatched: tuple[str, ...] = ()
+    called_late: tuple[str, ...] = ()
 
     def in_state(self, *states: str) -> tuple[str, ...]:
         """The ids of the students in a state."""
@@ -53,6 +57,13 @@ class Collected:
     @property
     def late(self) -> tuple[str, ...]:
         return tuple(one.submission.student for one in self.students if one.submission.late)
+
+    @property
+    def untimed(self) -> int:
+        """Of how many nobody can tell whether they were late: the download says neither that nor when."""
+        if self.lms == "canvas":
+            return 0
+        return sum(one.submission.submitted is None and not one.submission.late for one in self.students)
 
     @property
     def attempts(self) -> int:

@@ -18,8 +18,9 @@ from autograder.bulk.collect._plain import read_plain
 from autograder.bulk.collect._report import Collected, Outcome, Refusal
 from autograder.bulk.collect._source import open_source
 from autograder.bulk.collect._target import EMPTY, OLDER, UNCHANGED, Made, Target
+from autograder.bulk.collect._usable import trouble
 from autograder.bulk.roster import HandedIn, Roster, Student, load_roster
-from autograder.bulk.submissions import Submission
+from autograder.bulk.submissions import AN_EARLIER_ONE, Submission
 from autograder.errors import UsageError
 from autograder.handin._names import a_few, show
 from autograder.protocol import printable
@@ -58,7 +59,7 @@ def collect(
             if not mixed:
                 _refuse_mixing(out, target, reading.lms)
             outcomes, refused = _take(reading, target, roster_given=table is not None, progress=progress)
-            missing, unmatched = _compare(target, table)
+            missing, unmatched, late = _compare(target, table)
             notes = [*reading.notes]
             if table is not None and (foreign := table.foreign_ids(target.submissions)):
                 notes.append(show(foreign))
@@ -67,7 +68,16 @@ def collect(
             outcomes = [replace(one, submission=target.submissions[one.submission.student]) for one in outcomes]
     refused = [*(Refusal(None, file.shown, _LEADS_OUT) for file in strays), *refused]
     return Collected(
-        out, reading.lms, total, tuple(outcomes), tuple(refused), reading.unknown, tuple(notes), missing, unmatched
+        out,
+        reading.lms,
+        total,
+        tuple(outcomes),
+        tuple(refused),
+        reading.unknown,
+        tuple(notes),
+        missing,
+        unmatched,
+        late,
     )
 
 
@@ -142,7 +152,7 @@ def _take_one(
     notes = [*handed.notes, *(f"{one.shown} {one.reason}." for one in refused)]
     before = target.submissions.get(student)
     if unusable and state != EMPTY:
-        notes.append("Nothing in the latest attempt could be used; an earlier one is in the folder.")
+        notes.append(AN_EARLIER_ONE)
     kept_back = state == OLDER or (state == UNCHANGED and not made)
     if kept_back and before is not None:
         record = replace(before, attempts=target.attempts(student))
@@ -153,7 +163,7 @@ def _take_one(
         if before is not None and not roster_given:  # what an earlier run knew from a roster
             submitted = record.submitted or (before.submitted if state == UNCHANGED else None)
             record = replace(record, name=before.name or record.name, submitted=submitted)
-    return Outcome(record, state), refused
+    return Outcome(record, state, trouble(target.folder(student))), refused
 
 
 def _record(student: str, handed: Handed, lms: str, attempts: int, notes: Sequence[str]) -> Submission:
@@ -185,12 +195,13 @@ def _one_line(name: str) -> str:
     return " ".join(printable(name).split())
 
 
-def _compare(target: Target, table: Roster | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Note what the roster tells; who is in it and handed in nothing, and who handed in and is not in it."""
+def _compare(target: Target, table: Roster | None) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Note what the roster tells; who is in it and handed in nothing, who is not in it, and whom it calls late."""
     if table is None:
-        return (), ()
+        return (), (), ()
     found: set[int] = set()
     unmatched = []
+    late = []
     handed_in = {
         student: HandedIn(record.name, record.lms_id, record.lms) for student, record in target.submissions.items()
     }
@@ -203,7 +214,9 @@ def _compare(target: Target, table: Roster | None) -> tuple[tuple[str, ...], tup
             notes = (*notes, _UNMATCHED)
         else:
             record = _with_row(record, match.row)
+            if record.submitted is None and (words := match.row.called_late):
+                late.append(show(f"{student}: {words}"))
         target.submissions[student] = replace(record, notes=notes)
     rows = (row for row in table.students if id(row) not in found)
     missing = (row.name or row.student or row.login or row.email or row.lms_id for row in rows)
-    return tuple(show(name) for name in missing), tuple(sorted(unmatched))
+    return tuple(show(name) for name in missing), tuple(sorted(unmatched)), tuple(sorted(late))

@@ -64,6 +64,10 @@ class Target:
         save_index(self._out / KEPT / INDEX, self._known)
         save(self._out / COLLECTED, self.submissions)
 
+    def folder(self, student: str) -> Path:
+        """Where a student's latest attempt is."""
+        return self._out / student
+
     def new_folder(self) -> Path:
         """An empty folder to copy to, on the same file system."""
         self._copies += 1

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from autograder.bulk.grades import ExerciseGrade, StudentGrade
+from autograder.bulk.submissions import AN_EARLIER_ONE
 from autograder.reports.html._checks import CheckView, TargetView, check_views, target_views
 from autograder.reports.html._environment import inline_svg, render
 from autograder.reports.html._words import Outcome, outcome
@@ -27,7 +28,7 @@ class ExerciseView:
     points: float
     outcome: Outcome
     place: str
-    line: int | None
+    begins: str | None
     rules: tuple[str, ...]
     messages: tuple[str, ...]
     checks: tuple[CheckView, ...]
@@ -86,8 +87,8 @@ def feedback_page(
 
 
 def _attempts(grade: StudentGrade) -> tuple[str, ...]:
-    if grade.submission is None or grade.submission.attempts < 2:
-        return ()
+    if grade.submission is None or grade.submission.attempts < 2 or AN_EARLIER_ONE in grade.submission.notes:
+        return ()  # who has that note reads it on the page
     return (f"You handed in {grade.submission.attempts} times; the latest was graded.",)
 
 
@@ -108,7 +109,7 @@ def _exercise(
         points=result.points,
         outcome=outcome(result.outcome),
         place=result.file or "",
-        line=result.line,
+        begins=result.begins,
         rules=_rules(grade),
         messages=messages,
         checks=tuple(view for view in views if view.ran),

@@ -53,6 +53,8 @@ def write_feedback(
         UsageError: there is no such student, or a page cannot be written.
     """
     chosen = [item for item in grades.students if student is None or item.student == student]
+    if not chosen and student in grades.waiting:
+        raise UsageError(f"The hand-in of {student} is not graded yet. Run `course grade` again.")
     if not chosen:
         raise UsageError(f"There is no result of {student!r} in {store.results}. The ids are the names of the files.")
     _make_folder(store.feedback)
@@ -76,7 +78,10 @@ def write_feedback(
     notes += [f"{FOLDER}/{name} belongs to no student with a result." for name in strangers(store.out, everyone)]
     old = [path.name for path in sorted(store.feedback.glob("*.html")) if path.stem not in everyone]
     if old:
-        notes.append(f"Old pages of students without a readable result are left in {store.feedback}: {', '.join(old)}.")
+        notes.append(
+            "Old pages of students whose result is gone, damaged or of an earlier hand-in are left in "
+            f"{store.feedback}: {', '.join(old)}."
+        )
     zips = write_zips(store.feedback, grades.students)
     return Written(store.feedback, len(chosen), commented, zips, (*notes, *zips.notes), tuple(unread))
 

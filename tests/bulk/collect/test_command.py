@@ -47,7 +47,7 @@ def test_a_refused_file_is_1_and_said_with_its_reason(tmp_path: Path) -> None:
     code, text = run(source, "--out", tmp_path / "out", "--plain")
     assert code == 1
     assert "1 file refused: bob: bob.py is a link, and links are not followed" in text
-    assert "have an empty folder: bob" in text
+    assert "and has an empty folder: bob" in text
     assert students(tmp_path / "out") == ["ann", "bob"]
 
 
@@ -151,3 +151,63 @@ def test_another_lms_is_mixed_in_only_if_that_is_meant(tmp_path: Path) -> None:
     assert set(submissions(out)) == {"doejane_1"}
     assert run(moodle, "--out", out, "--mixed")[0] == 0
     assert students(out) == ["Jane Doe_5", "doejane_1"]
+
+
+WORKSHEET = """Identifier,Full name,Status,Grade,Last modified (submission),Last modified (grade)
+Participant 1,Larry Late,Submitted for grading - 1 day late,,"Tuesday, 1 December 2026, 11:59 PM",-
+Participant 2,Ann Lateran,Submitted for grading,,"Monday, 30 November 2026, 11:59 PM",-
+"""
+
+
+def test_where_nobody_can_tell_who_was_late_no_number_is_given(tmp_path: Path) -> None:
+    names = ("Larry Late_1", "Ann Lateran_2")
+    source = make_zip(tmp_path / "a.zip", {f"{name}_assignsubmission_file_/x.py": "a = 1" for name in names})
+    _, text = run(source, "--out", tmp_path / "out", "--plain")
+    assert "2 new; 2 attempts; when they were handed in is not known." in text
+    (tmp_path / "w.csv").write_text(WORKSHEET)
+    _, text = run(source, "--out", tmp_path / "out", "--roster", tmp_path / "w.csv", "--plain")
+    assert " late." not in text
+    said = (
+        "1 late by the roster's column Status, which is shown and counts nowhere; times in a column `submitted` would:"
+    )
+    assert f"{said} Larry Late_1: Submitted for grading - 1 day late " in text
+    (tmp_path / "r.csv").write_text("lms_id,submitted\n1,2026-12-01T10:00+01:00\n2,\n")
+    _, text = run(source, "--out", tmp_path / "out", "--roster", tmp_path / "r.csv", "--plain")
+    assert "2 attempts; when 1 of them was handed in is not known." in text
+
+
+def test_what_cannot_be_graded_is_named_as_far_as_it_shows_from_outside(tmp_path: Path) -> None:
+    whole = make_zip(tmp_path / "whole.zip", {"x.py": "a = 1\n" * 100}).read_bytes()
+    files = {
+        "ann_1_10_essay.pdf": b"%PDF",
+        "bob_2_11_x.zip": b"",
+        "cem_3_12_x.zip": whole[: len(whole) // 2],
+        "dan_4_13_x.zip": whole,
+        "eve_5_14_x.py": b"a = 1",
+        "eve_5_15_old.zip": b"nothing",
+        "fay_6_16_text.html": b"typed",
+        "gus_7_17_x.py": b"",
+    }
+    code, text = run(make_zip(tmp_path / "a.zip", files), "--out", tmp_path / "out", "--plain")
+    assert code == 0
+    assert (
+        "6 with files that cannot be graded, as far as can be seen from outside: "
+        "ann_1: no .py, .ipynb or .zip, only essay.pdf "
+        "bob_2: x.zip is empty "
+        "cem_3: x.zip is no zip, or is cut off "
+        "eve_5: old.zip is no zip, or is cut off "
+        "fay_6: no .py, .ipynb or .zip, only text.html "
+        "gus_7: x.py is empty "
+    ) in text
+    _, again = run(tmp_path / "a.zip", "--out", tmp_path / "out", "--plain")
+    assert "6 with files that cannot be graded" in again
+
+
+def test_entries_that_become_one_students_are_said(tmp_path: Path) -> None:
+    source = make_folder(tmp_path / "class", {"ann/x.py": "a = 1", "bob.py": "a = 1", "bob.ipynb": "{}"})
+    (source / "ann.zip").write_bytes(make_zip(tmp_path / "w.zip", {"x.py": "a = 1"}).read_bytes())
+    _, text = run(source, "--out", tmp_path / "out", "--plain")
+    joined = "Note: Taken together, since their names are one: ann (ann/ and ann.zip), bob (bob.ipynb and bob.py)."
+    assert joined in text
+    _, text = run(make_folder(tmp_path / "fine", {"ann/x.py": "a = 1"}), "--out", tmp_path / "out2", "--plain")
+    assert "Taken together" not in text

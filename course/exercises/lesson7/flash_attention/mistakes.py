@@ -14,6 +14,7 @@ UNWRITTEN = torch.finfo(torch.float64).min  # what the grader shows for elements
 # What stops a kernel, as patterns of the message.
 _QUERY_OUTSIDE = r"loads outside q\b"
 _KEYS_OUTSIDE = r"loads outside [kv]\b"
+_MISFIT = r"Two tiles of different shapes meet here"
 _OUTSIDE = r"(?:stores outside|wrote past the end of)"
 
 
@@ -205,10 +206,11 @@ def scores_clamped(case, inputs, limit=80.0):
     return _kernel(case, inputs, mask=lambda t: _STEPS["mask"](t).clamp(max=limit))
 
 
-def maximum_from_zero(case, inputs, lse=_lse):
-    """The running maximum starts at 0 and so never falls below it: rows whose scores are far below 0 underflow.
+def measured_from_zero(case, inputs, lse=_lse):
+    """Rows whose scores are all far below 0 underflow, as if 0 were subtracted from them and not their maximum.
 
-    What is the maximum of no scores at all? Look at the first value of m_i.
+    What is the maximum of no scores at all? Look at the first value of m_i, and at whether a guard takes a maximum that
+    is merely low for none.
     """
     return _kernel(case, inputs, first_m=0.0, lse=lse)
 
@@ -357,6 +359,16 @@ def divided_by_the_maximum(case, inputs):
     return _kernel(case, inputs, o=lambda t: t.acc / t.m)
 
 
+def l_along_columns(case, inputs):
+    """Column j is divided by the running sum of row j, where each row has a sum of its own.
+
+    A (BLOCK_M,) beside a tile of two axes runs along the last of them. Which axis of acc belongs to l_i?
+    """
+    if case["block_m"] != case["head"]:
+        return _MISFIT
+    return _kernel(case, inputs, o=lambda t: t.acc / t.safe.T)
+
+
 def dead_row_divided_by_zero(case, inputs):
     """A query that sees no key is divided by a sum of 0: its output is NaN instead of 0.
 
@@ -411,6 +423,22 @@ def lse_is_the_sum(case, inputs, of_a_dead_row=0.0):
     l_i adds up exp(s - m_i). Which number is the logarithm of the sum of exp(s)?
     """
     return _kernel(case, inputs, lse=lambda t: torch.where(t.l == 0, of_a_dead_row, t.l))
+
+
+def o_not_stored(case, inputs):
+    """o is never written; lse is right.
+
+    The kernel has two outputs. Look for the store of each.
+    """
+    return _kernel(case, inputs, o=lambda t: torch.full_like(t.acc, UNWRITTEN))
+
+
+def nothing_stored(case, inputs):
+    """Neither o nor lse is ever written.
+
+    Look for the stores: are they on every way through the kernel, and which elements do their masks let through?
+    """
+    return _kernel(case, inputs, **dict.fromkeys(("o", "lse"), lambda t: torch.full_like(t.l, UNWRITTEN)))
 
 
 def lse_not_stored(case, inputs):
@@ -537,6 +565,14 @@ def only_the_first_chunk(case, inputs):
     Work out the second chunk by hand, for 64 keys and a BLOCK_N of 32: does the loop reach it, and what is in offs_n?
     """
     return _starts(case, inputs, lambda t: range(1))
+
+
+def chunk_start_multiplied_again(case, inputs):
+    """After the first chunk, keys are passed over: each start is multiplied by BLOCK_N where it counts keys already.
+
+    Work out offs_n by hand for the second chunk: what does the loop variable count, chunks or keys?
+    """
+    return _kernel(case, inputs, keys=lambda t: t.start * t.block_n + t.lane)
 
 
 def diagonal_skipped(case, inputs, rounded=False):
@@ -901,7 +937,7 @@ def _variant(model, suffix, *arguments):
     return variant
 
 
-_WITH_L_OF_ZERO = (no_max_subtraction, maximum_from_zero, maximum_before_mask, guard_by_chunk)
+_WITH_L_OF_ZERO = (no_max_subtraction, measured_from_zero, maximum_before_mask, guard_by_chunk)
 
 _VARIANTS = (
     *((model, _variant(model, "lse_unguarded", _lse_unguarded)) for model in _WITH_L_OF_ZERO),
@@ -930,7 +966,7 @@ MISTAKES = (
     state_reset_in_the_loop,
     no_max_subtraction,
     scores_clamped,
-    maximum_from_zero,
+    measured_from_zero,
     phantom_key,
     maximum_before_mask,
     masked_probabilities_only,
@@ -946,6 +982,7 @@ MISTAKES = (
     division_forgotten,
     divided_in_the_loop,
     divided_by_the_maximum,
+    l_along_columns,
     dead_row_divided_by_zero,
     lse_base_two,
     lse_log2_of_l,
@@ -953,6 +990,8 @@ MISTAKES = (
     lse_without_log,
     lse_is_the_maximum,
     lse_is_the_sum,
+    o_not_stored,
+    nothing_stored,
     lse_not_stored,
     ghost_columns_unmasked,
     causal_forgotten,
@@ -968,6 +1007,7 @@ MISTAKES = (
     causal_fill_zero,
     hidden_scores_zero,
     only_the_first_chunk,
+    chunk_start_multiplied_again,
     diagonal_skipped,
     causal_bound_without_offset,
     causal_bound_by_key_tile,
@@ -1006,50 +1046,62 @@ MISTAKES = (
 
 ALIASES = {
     "ghost_columns_zero": "ghost_columns_unmasked",  # a ghost key of 0 scores 0 anyway
-    "chunk_start_multiplied_again": "only_the_first_chunk",  # the others lie behind the end of the keys
+    "maximum_from_zero": "measured_from_zero",  # a guard that takes a low maximum for none does the same
+    # One message each, whatever is loaded too much of.
+    "all_keys_in_one_tile": "tile_too_large",
+    "chunk_too_wide": "tile_too_large",
+    "three_passes": "keys_read_again",
+    "value_set_in_a_branch": "value_not_set_before",  # or in a loop
     **{variant.__name__: model.__name__ for model, variant in _VARIANTS},
+    # On a GPU programs that all store to one place may look like it; and in one case a mask that ends there.
+    **dict.fromkeys(
+        ("only_the_first_tile", "only_the_first_tile_of_o", "only_the_first_tile_of_lse"), "later_tiles_not_written"
+    ),
 }
 
 # What lies behind the end of v is as undefined as a masked lane; and which program's rows win is a GPU's secret.
-GPU_ALIASES = {"key_loads_without_mask": "value_without_other", "stored_in_the_first_tile": "only_the_first_tile"}
+GPU_ALIASES = {"key_loads_without_mask": "value_without_other", "stored_in_the_first_tile": "later_tiles_not_written"}
 
 # For what outputs cannot tell. A message is a sign of no more than what it says: the words must hold for every kernel
 # that it may be said of. Where programs store to one place, what is left empty is all that a GPU tells.
 SIGNS = (
     (
-        "only_the_first_tile",
+        "later_tiles_not_written",
         "fail",
         r"^Rows 32-69 of o were never written",
-        "Of several query tiles, only the rows of the first are written here.\n\n"
-        "Look at the rows of the store and at its mask, and work out offs_m by hand for the second program.",
+        "Of the three query tiles of this case, only the rows of the first are written.\n\n"
+        "Work out offs_m, the rows of the store and its mask by hand for the second program.",
     ),
     (
-        "all_keys_in_one_tile",
+        "tile_too_large",
         "fail",
-        r"one load takes (?:131072|262144) elements of [kv] at once",  # 4096 keys of 32 or 64
-        "All keys are held in one tile, however many there are.\n\n"
-        "The point of Part B is that no tile grows with the sequence. How many keys is a chunk to hold?",
+        r"one load takes 131072 elements of [kv] at once",  # 4096 keys of 32
+        "One load takes as many elements as all keys of the long sequence have together.\n\n"
+        "The point of Part B is that no tile grows with the sequence. How many keys is a chunk to hold, and does the load "
+        "take each of them once?",
     ),
     (
-        "chunk_too_wide",
+        "tile_too_large",
         "fail",
         r"one load takes \d+ elements of [kv] at once",
-        "A load takes more than BLOCK_N keys at once.\n\n"
-        "How many keys is a chunk to hold? Look at the tl.arange that the rows of k and v come from.",
+        "One load takes more elements than BLOCK_N keys have.\n\n"
+        "How many keys is a chunk to hold, and does the load take each of them once? Look at the tl.arange that the rows "
+        "come from, and at the shape of the pointers.",
     ),
     (
-        "all_keys_in_one_tile",
+        "tile_too_large",
         "compile-error",
         r"bytes of shared memory a block, and this GPU has",
         "A tile is too large for this GPU. Does it grow with the number of keys?\n\n"
         "The point of Part B is that no tile grows with the sequence. How many keys is a chunk to hold?",
     ),
     (
-        "three_passes",
+        "keys_read_again",
         "fail",
         r"elements of [kv] are loaded in all",
-        "The keys are walked over several times, as for a maximum, a sum and an output of their own.\n\n"
-        "What has to be done to l_i and acc when the maximum rises, so that one walk is enough?",
+        "More than twice as much is loaded as one walk over the keys for each query tile takes.\n\n"
+        "What is loaded again: by another walk, as for a maximum of its own, by loads ahead of their turn, or for each of "
+        "several groups of rows? One walk is enough if l_i and acc follow the maximum when it rises.",
     ),
     (
         "arange_end_inclusive",
@@ -1079,11 +1131,11 @@ SIGNS = (
         "Look at the first value of the variable that is named: which shape does it have in the loop?",
     ),
     (
-        "value_set_in_a_branch",
+        "value_not_set_before",
         "compile-error",
         r"may have no value here",
-        "A variable gets its value only within an `if` on something known at run time.\n\n"
-        "What is the variable worth if the condition is false? Give it a value on every path.",
+        "A variable is used that has no value on some way through the kernel.\n\n"
+        "Where is it set first: within an `if`, or in a loop? What is it worth if that is left out? Give it a value before.",
     ),
     (
         "tf32",

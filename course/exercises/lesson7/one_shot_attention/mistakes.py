@@ -13,6 +13,7 @@ UNWRITTEN = torch.finfo(torch.float64).min  # what the grader shows for elements
 # What stops a kernel, as patterns of the message.
 _QUERY_OUTSIDE = r"loads outside q\b"
 _KEYS_OUTSIDE = r"loads outside [kv]\b"
+_MISFIT = r"Two tiles of different shapes meet here"
 _STORE_OUTSIDE = r"(?:stores outside|wrote past the end of) o\b"
 
 # Ways to write Part A that differ where a row underflows, and in ghost rows: whether ghost rows are masked and a row
@@ -172,10 +173,10 @@ def maximum_before_mask(case, inputs, way=_SCAFFOLD):
     return _kernel(case, inputs, way, maximum=lambda t: t.raw.amax(1, keepdim=True))
 
 
-def maximum_from_zero(case, inputs, way=_SCAFFOLD):
-    """The row maximum never falls below 0: rows whose scores are all far below 0 underflow.
+def measured_from_zero(case, inputs, way=_SCAFFOLD):
+    """Rows whose scores are all far below 0 underflow, as if 0 were subtracted from them and not their maximum.
 
-    Work out m by hand for a row whose scores are -120 and -130. What does exp make of s - m?
+    Work out by hand what is subtracted from the scores of a row with -120 and -130. What does exp make of the difference?
     """
     return _kernel(case, inputs, way, maximum=lambda t: _maximum(t).clamp(min=0.0))
 
@@ -233,6 +234,28 @@ def normalised_down_columns(case, inputs, way=_SCAFFOLD):
     Look at the axis of the sum: rows of p are queries, columns are keys.
     """
     return _kernel(case, inputs, (way[0], True), total=lambda t: t.p.sum(0, keepdim=True))
+
+
+def sum_down_the_columns(case, inputs, way=_SCAFFOLD):
+    """The weights are summed down the columns of p, and row i is divided by the sum of column i.
+
+    p is (BLOCK_M, BLOCK_N) and l is (BLOCK_M,). Which axis has to go in the sum?
+    """
+    if case["block_m"] != case["block_n"]:
+        return _MISFIT
+    return _kernel(case, inputs, way, total=lambda t: t.p.sum(0)[:, None])
+
+
+def l_along_columns(case, inputs, way=_SCAFFOLD):
+    """Column j is divided by the sum of row j, where each row has a sum of its own.
+
+    A (BLOCK_M,) beside a tile of two axes runs along the last of them. Which axis of the tile belongs to l, and what
+    does m have in s - m?
+    """
+    divided_first = way[1]
+    if case["block_m"] != (case["block_n"] if divided_first else case["head"]):
+        return _MISFIT
+    return _kernel(case, inputs, way, total=lambda t: t.p.sum(1)[None, :])
 
 
 def average_instead_of_sum(case, inputs):
@@ -457,6 +480,15 @@ def key_loads_without_mask(case, inputs):
     return _KEYS_OUTSIDE if case["nseq"] % case["block_n"] else _kernel(case, inputs)
 
 
+def o_not_stored(case, inputs):
+    """o is never written.
+
+    Look for the store of o: is there one on every way through the kernel, is it o_ptr that it stores to, and which
+    elements does its mask let through?
+    """
+    return {"o": torch.full((case["nseq"], case["head"]), UNWRITTEN, dtype=torch.float64)}
+
+
 def stored_transposed(case, inputs):
     """The output is stored column after column, as if o were (HEAD, NSEQ).
 
@@ -486,12 +518,14 @@ def _variant(model, suffix, *arguments):
 
 _WRITTEN_IN_WAYS = (
     maximum_before_mask,
-    maximum_from_zero,
+    measured_from_zero,
     maximum_of_the_tile,
     no_max_subtraction,
     sum_without_max,
     sum_of_the_tile,
     normalised_down_columns,
+    sum_down_the_columns,
+    l_along_columns,
     weights_in_half,
 )
 
@@ -515,13 +549,15 @@ MISTAKES = (
     ghost_columns_unmasked,
     mask_after_softmax,
     maximum_before_mask,
-    maximum_from_zero,
+    measured_from_zero,
     maximum_of_the_tile,
     no_max_subtraction,
     scores_clamped,
     sum_without_max,
     sum_of_the_tile,
     normalised_down_columns,
+    sum_down_the_columns,
+    l_along_columns,
     average_instead_of_sum,
     division_forgotten,
     exp2_without_log2e,
@@ -544,6 +580,7 @@ MISTAKES = (
     stored_by_length,
     stored_by_tile_width,
     stored_transposed,
+    o_not_stored,
     store_without_mask,
     query_load_without_mask,
     key_loads_without_mask,
@@ -552,22 +589,25 @@ MISTAKES = (
 
 ALIASES = {
     "ghost_columns_zero": "ghost_columns_unmasked",  # a ghost key of 0 scores 0 anyway
-    "wrong_tile_height": "only_the_first_tile",  # BLOCK_N rows are all there are
+    "wrong_tile_height": "later_tiles_not_written",  # BLOCK_N rows are all there are
+    # On a GPU programs that all store to one place may look like it; and in one case a mask that ends there.
+    "only_the_first_tile": "later_tiles_not_written",
+    "maximum_from_zero": "measured_from_zero",  # a low maximum that is taken for none does the same
     **{variant.__name__: model.__name__ for model, variant in _VARIANTS},
 }
 
 # What lies behind the end of v is as undefined as a masked lane; and which program's rows win is a GPU's secret.
-GPU_ALIASES = {"key_loads_without_mask": "value_without_other", "stored_in_the_first_tile": "only_the_first_tile"}
+GPU_ALIASES = {"key_loads_without_mask": "value_without_other", "stored_in_the_first_tile": "later_tiles_not_written"}
 
 # For what outputs cannot tell. A message is a sign of no more than what it says: the words must hold for every kernel
 # that it may be said of. Where lanes or programs store to one place, what is left empty is all that a GPU tells.
 SIGNS = (
     (
-        "only_the_first_tile",
+        "later_tiles_not_written",
         "fail",
         r"^Rows 32-99 of o were never written",
-        "Of several query tiles, only the rows of the first are written here.\n\n"
-        "Look at the rows of the store and at its mask, and work out offs_m by hand for the second program.",
+        "Of the four query tiles of this case, only the rows of the first are written.\n\n"
+        "Work out offs_m, the rows of the store and its mask by hand for the second program.",
     ),
     ("stored_by_length", "fail", r"^228 of 640 elements of o were never written", inspect.getdoc(stored_by_length)),
     (

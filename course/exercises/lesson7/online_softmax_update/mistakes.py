@@ -205,10 +205,11 @@ def maximum_not_kept(case, inputs):
     return _stream(case, inputs, lambda c: c.state(m=c.m))
 
 
-def maximum_from_zero(case, inputs):
-    """The maximum never falls below 0: the weights of a row whose scores are all far below that vanish.
+def measured_from_zero(case, inputs):
+    """The weights of a row whose scores are all far below 0 vanish, as if 0 were subtracted and not their maximum.
 
-    Scores may all be negative. With what should a running maximum begin?
+    Work out what is subtracted from scores of -120 and -130: with what does the running maximum begin, and does a guard
+    take a maximum that is merely low for none?
     """
     return _stream(case, inputs, lambda c: c.go_by(torch.maximum(c.m, c.top).clamp(min=0.0)).state())
 
@@ -396,7 +397,7 @@ MISTAKES = (
     p_uses_old_max,
     chunk_max,
     maximum_not_kept,
-    maximum_from_zero,
+    measured_from_zero,
     maximum_down_the_columns,
     sum_down_the_columns,
     l_is_the_maximum,
@@ -416,6 +417,8 @@ MISTAKES = (
 )
 
 ALIASES = {
+    # a guard that takes a low maximum for none does the same
+    "maximum_from_zero": "measured_from_zero",
     # alpha is 1 throughout
     "maximum_set_too_early": "nothing_rescaled",
     # a NaN in alpha or in p is enough: both go into l and into acc
@@ -425,13 +428,14 @@ ALIASES = {
     **{model.__name__: model.__name__.removesuffix("_from_zero") for model in _VARIANTS},
 }
 
-# Any maximum gives the right softmax while nothing overflows, so a wrong one may show by its shape only.
 SIGNS = (
     (
-        "maximum_down_the_columns",
+        "rows_meet_columns",
         "compile-error",
         r"shapes meet here: (?:32 against 16|16 against 32) along dimension 0\.(?!.*the harness noticed)",
-        inspect.getdoc(maximum_down_the_columns),
+        "Two values meet here of which one is as long as a tile has rows, and the other as a tile has columns.\n\n"
+        "m_i, l_i and alpha have one number for each row. Which axis has to go in a reduction, and which index "
+        "belongs to which axis?",
     ),
     (
         "dot_of_two_types",

@@ -330,18 +330,21 @@ MISTAKES = (
 
 # The same mistake with another number in it, or in another expression.
 ALIASES = {
+    "python_and": "tile_as_one_truth_value",
     "precedence_of_and_in_a_chain": "precedence_of_and",
     "one_ghost_column_too_many": "one_ghost_too_many",
     "one_ghost_row_too_many": "one_ghost_too_many",
     **{model.__name__: "finite_fill" for model in _OTHER_FILLS},
 }
 
+# The words hold for all that asks a tile for one truth value: `and`, `or`, `if`, `a if t else b`, `while`.
 SIGNS = (
     (
-        "python_and",
+        "tile_as_one_truth_value",
         "compile-error",
-        r"`and`, `or`, `not` and `if` take a single truth value",
-        "Two tiles of truth values are joined by `and` or `or`, which Python keeps for single truth values.\n\n"
-        "Tiles are joined element by element with & and |. Put parentheses around each comparison.",
+        r"\bsingle truth value",
+        "A tile of truth values stands where Python takes a single one, as beside `and` and `or` and after `if`.\n\n"
+        "What each element decides for itself is joined with & and |, with parentheses around each comparison, and acted "
+        "on by tl.where.",
     ),
 )

@@ -1,0 +1,118 @@
+"""CPU: who stored each element of an output, and whether a GPU would have it the same.
+
+The interpreter runs one program after another, from the first on, and a tile's lanes one after another too.  On a GPU
+programs run at once and in any order, and so do the threads of one program: what they share through memory without a
+barrier may come late, and of several values for one element any may be the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from triton.runtime import interpreter as triton_interpreter
+
+from autograder.worker.buffers import Buffer
+
+_BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+_NOBODY = -1
+_EVERYBODY = -2  # may load it: there was a barrier
+_LANES_OF_A_TILE = 1 << 32
+
+
+class Authors:
+    """The authors of every element that one launch has stored; ``disputed`` is filled on the way.
+
+    It holds the first element of each output for which the order would count, by ``kind.output``:
+
+    * ``stores_of_another``: two programs store different values;
+    * ``stores_twice``: one store has different values for it;
+    * ``loads_of_another``: a program loads what another has stored;
+    * ``loads_of_other_lanes``: a program loads what it has stored itself, with a tile of another arrangement.
+    """
+
+    def __init__(self) -> None:
+        self.disputed: dict[str, int] = {}
+        self._programs: dict[str, Any] = {}
+        self._lanes: dict[str, Any] = {}
+        self._shapes: dict[tuple[int, ...], int] = {}
+
+    def begin_launch(self) -> None:
+        """Forget who has stored what: a launch sees all that an earlier one has stored."""
+        self._programs.clear()
+        self._lanes.clear()
+
+    def barrier(self) -> None:
+        """From here on each thread of the program sees what the others have stored."""
+        program = _program()
+        for name, programs in self._programs.items():
+            self._lanes[name][programs == program] = _EVERYBODY
+
+    def knows(self, buffer: Buffer) -> bool:
+        """Whether anything was stored to a buffer in this launch."""
+        return buffer.name in self._programs and buffer.writable
+
+    def load(self, buffer: Buffer, addresses: Any, active: Any) -> None:
+        """Note a load of the ``active`` lanes of a tile of pointers; ``addresses`` are those lanes' own."""
+        elements, lanes = self._touched(buffer, addresses, active)
+        programs = self._programs[buffer.name][elements]
+        self._dispute("loads_of_another", buffer, elements, (programs != _NOBODY) & (programs != _program()))
+        authors = self._lanes[buffer.name][elements]
+        others = (programs == _program()) & (authors != lanes) & (authors != _EVERYBODY)
+        self._dispute("loads_of_other_lanes", buffer, elements, others)
+
+    def store(self, buffer: Buffer, addresses: Any, active: Any, values: Any) -> None:
+        """Note a store that is about to be made; ``values`` are those of the active lanes."""
+        elements, lanes = self._touched(buffer, addresses, active)
+        size = buffer.tensor.numel()
+        programs = self._programs.setdefault(buffer.name, np.full(size, _NOBODY, dtype=np.int64))
+        others = (programs[elements] != _NOBODY) & (programs[elements] != _program())
+        if others.any():
+            different = _memory(buffer)[elements] != _bits_of(buffer, values, addresses)
+            self._dispute("stores_of_another", buffer, elements, others & different)
+        programs[elements] = _program()
+        self._lanes.setdefault(buffer.name, np.full(size, _NOBODY, dtype=np.int64))[elements] = lanes
+
+    def stored(self, buffer: Buffer, addresses: Any, active: Any, values: Any) -> None:
+        """Look at what a store has left: each lane's value, if no other lane had a different one."""
+        elements, _ = self._touched(buffer, addresses, active)
+        different = _memory(buffer)[elements] != _bits_of(buffer, values, addresses)
+        self._dispute("stores_twice", buffer, elements, different)
+
+    def measurements(self) -> Mapping[str, float]:
+        return {name: float(element) for name, element in self.disputed.items()}
+
+    def _touched(self, buffer: Buffer, addresses: Any, active: Any) -> tuple[Any, Any]:
+        """The buffer's elements behind the addresses that lie in it, and which lane of which shape has each."""
+        number = self._shapes.setdefault(active.shape, len(self._shapes))
+        lanes = np.flatnonzero(active) + number * _LANES_OF_A_TILE
+        inside = _inside(buffer, addresses)
+        offsets = (addresses[inside] - np.uint64(buffer.tensor.data_ptr())).astype(np.int64)
+        return offsets // buffer.tensor.element_size(), lanes[inside]
+
+    def _dispute(self, kind: str, buffer: Buffer, elements: Any, which: Any) -> None:
+        if which.any():
+            self.disputed.setdefault(f"{kind}.{buffer.name}", int(elements[np.argmax(which)]))
+
+
+def _program() -> int:
+    x, y, z = triton_interpreter.interpreter_builder.grid_idx
+    return int(x + (y << 20) + (z << 40))
+
+
+def _inside(buffer: Buffer, addresses: Any) -> Any:
+    start = buffer.tensor.data_ptr()
+    end = start + buffer.tensor.numel() * buffer.tensor.element_size()
+    return (addresses >= start) & (addresses < end)
+
+
+def _memory(buffer: Buffer) -> Any:
+    """The buffer's elements as integers of the same bits."""
+    return buffer.tensor.reshape(-1).view(_BITS[buffer.tensor.element_size()]).numpy()
+
+
+def _bits_of(buffer: Buffer, values: Any, addresses: Any) -> Any:
+    """The bits of those of the values that go to a buffer."""
+    return np.ascontiguousarray(values[_inside(buffer, addresses)]).view(f"i{values.dtype.itemsize}")

@@ -1,0 +1,65 @@
+"""Names the precision once and hands it to helpers, by place, by name and by default; -inf is a default as well."""
+
+import triton
+import triton.language as tl
+
+PRECISION: tl.constexpr = "ieee"
+
+
+@triton.jit
+def product(a, b, precision: tl.constexpr = "ieee"):
+    return tl.dot(a, b, None, precision)
+
+
+@triton.jit
+def only_where(keep, s, fill=float("-inf")):
+    return tl.where(keep, s, fill)
+
+
+@triton.jit
+def flash_attention_kernel(
+    q_ptr,
+    k_ptr,
+    v_ptr,
+    o_ptr,
+    lse_ptr,
+    seqlen_q,
+    seqlen_k,
+    HEAD: tl.constexpr,
+    scale,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+    CAUSAL: tl.constexpr,
+):
+    exactly: tl.constexpr = PRECISION
+    offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_d = tl.arange(0, BLOCK_D)
+    q = tl.load(q_ptr + offs_m[:, None] * HEAD + offs_d[None, :], mask=offs_m[:, None] < seqlen_q, other=0.0)
+    m_i = tl.full((BLOCK_M,), float("-inf"), tl.float32)
+    l_i = tl.zeros((BLOCK_M,), tl.float32)
+    acc = tl.zeros((BLOCK_M, BLOCK_D), tl.float32)
+    for start_n in range(0, seqlen_k, BLOCK_N):
+        offs_n = start_n + tl.arange(0, BLOCK_N)
+        kv_offsets = offs_n[:, None] * HEAD + offs_d[None, :]
+        k = tl.load(k_ptr + kv_offsets, mask=offs_n[:, None] < seqlen_k, other=0.0)
+        v = tl.load(v_ptr + kv_offsets, mask=offs_n[:, None] < seqlen_k, other=0.0)
+        s = product(q, tl.trans(k)) * scale
+        s = only_where(offs_n[None, :] < seqlen_k, s)
+        if CAUSAL:
+            s = only_where(offs_n[None, :] <= offs_m[:, None] + seqlen_k - seqlen_q, s)
+        m_new = tl.maximum(m_i, tl.max(s, 1))
+        m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)
+        alpha = tl.exp(m_i - m_safe)
+        p = tl.exp(s - m_safe[:, None])
+        l_i = l_i * alpha + tl.sum(p, 1)
+        if CAUSAL:
+            acc = acc * alpha[:, None] + tl.dot(p, v, input_precision=exactly)
+        else:
+            acc = acc * alpha[:, None] + product(p, v, precision=PRECISION)
+        m_i = m_new
+    l_safe = tl.where(l_i == 0.0, 1.0, l_i)
+    o = acc / l_safe[:, None]
+    lse = tl.where(l_i == 0.0, float("-inf"), m_i + tl.log(l_safe))
+    tl.store(o_ptr + offs_m[:, None] * HEAD + offs_d[None, :], o, mask=offs_m[:, None] < seqlen_q)
+    tl.store(lse_ptr + offs_m, lse, mask=offs_m < seqlen_q)

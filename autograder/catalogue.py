@@ -69,6 +69,8 @@ class Exercise:
     rounded to TF32.  ``compare`` says for each observed output how it is compared, ``labels`` what messages call it.
     ``axes`` says what the dimensions of an output are, where messages and pictures should know.  ``probes`` are cases
     that count for nothing and are run after a failure: to tell mistakes apart, or to be shown as ``views``.
+    ``traces`` are the cases that `grade trace` shows.  ``shrink`` says what in a case may be made smaller, and what it
+    may be made at the least; a text names the setting that it stays a multiple of.
     """
 
     id: str
@@ -91,6 +93,8 @@ class Exercise:
     probes: tuple[Check, ...] = ()
     axes: Mapping[str, tuple[Axis, ...]] = field(default_factory=dict)
     views: tuple[View, ...] = ()
+    traces: tuple[Check, ...] = ()
+    shrink: Mapping[str, int | float | bool | str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def launch(self) -> Path:
@@ -258,6 +262,17 @@ def _gpu_targets(table: Table, path: Path) -> tuple[str, ...]:
     return targets
 
 
+def _read_traces(table: Table) -> tuple[Check, ...]:
+    """The ``[[traces]]`` of an exercise: cases that count for nothing."""
+    if "traces" not in table.names():
+        return ()
+    traces = []
+    for entry in table.tables("traces"):
+        traces.append(Check(entry.text("id"), TIERS[0], 0.0, "", _case(entry), ("cpu",)))
+        entry.finish()
+    return tuple(traces)
+
+
 def _late_policy(table: Table) -> LatePolicy:
     policy = LatePolicy(
         per_day=table.number("per_day", 0.0),
@@ -356,6 +371,8 @@ def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
         probes=tuple(Check(x.id, TIERS[0], 0.0, "", x.case, x.devices, seed_of=x.seed_of) for x in probes.cases),
         views=probes.views,
         axes=read_axes(table, compare),
+        traces=_read_traces(table),
+        shrink=MappingProxyType(table.mapping("shrink", {})),
         folder=folder,
     )
     table.finish()
@@ -363,7 +380,29 @@ def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
     for name, kind in exercise.compare.items():
         if kind not in COMPARE_KINDS:
             raise CourseError(f"{folder / 'exercise.toml'}: compare.{name} must be one of {', '.join(COMPARE_KINDS)}.")
+    for name, target in exercise.shrink.items():
+        _check_shrink(exercise, name, target)
     return exercise
+
+
+def _check_shrink(exercise: Exercise, name: str, target: Any) -> None:
+    """Whether a setting can be made what ``[shrink]`` says, in every check that has it.
+
+    Raises:
+        CourseError: it cannot.
+    """
+    where = f"{exercise.folder / 'exercise.toml'}: [shrink] {name}"
+    cases = [check.case for check in (*exercise.checks, *exercise.traces) if name in check.case]
+    if not cases:
+        raise CourseError(f"{where} is a setting of no check.")
+    for case in cases:
+        least = case.get(target) if isinstance(target, str) else target
+        if isinstance(target, str) and (type(least) is not int or least < 1):
+            raise CourseError(f"{where} names {target!r}, which is no length in every check.")
+        if type(least) is not type(case[name]) or not _finite(least):
+            raise CourseError(f"{where} must be of the kind that the checks have there.")
+        if type(least) is int and not 0 <= least <= case[name]:
+            raise CourseError(f"{where} is at the least {least}, and a check has {case[name]}.")
 
 
 def _check_axes(exercise: Exercise) -> None:
@@ -407,7 +446,7 @@ def _check_course(course: Course, path: Path) -> None:
             raise CourseError(f"{where}: needs {unknown[0]!r}, which is no earlier exercise of the course.")
         if not exercise.functions or not exercise.checks or exercise.points <= 0:
             raise CourseError(f"{where}: an exercise has at least one function, one check, and points above 0.")
-        _check_ids(exercise.checks, str(where))
+        _check_ids((*exercise.checks, *exercise.traces), str(where))
         if not exercise.compare:
             raise CourseError(f"{where}: [compare] must name every output and how it is compared.")
         seen.add(exercise.id)

@@ -12,6 +12,9 @@ has to keep it, so that no hostile field chooses what the judge allocates and co
 A child does one job after another, all of one hand-in.  It waits for a word (`encode_go`, or the next job) when a job
 is done, and before the checks of it that are to be run only on demand.
 
+A job may ask for a recording of what its kernels do (`autograder.recording`).  It comes behind the outputs, as bytes
+that this file does not look into.
+
 Standard library only: neither side pays for an import, and the judge can read this file in one sitting.
 """
 
@@ -149,7 +152,8 @@ class Job:
     quoted.  ``functions`` are handed to the launch.
 
     The child runs the first ``unasked`` checks (None: all) and waits for a word before it goes on.  ``programme`` holds
-    whatever the same child may have to run later on, beside this job's own checks.
+    whatever the same child may have to run later on, beside this job's own checks.  ``recording`` is the size in bytes
+    that a check's recording may have; with 0 nothing is recorded.
     """
 
     launch: str
@@ -163,6 +167,7 @@ class Job:
     limits: Limits = Limits()
     unasked: int | None = None
     programme: Programme = field(default_factory=dict)
+    recording: int = 0
 
     @property
     def whole_programme(self) -> Programme:
@@ -175,7 +180,8 @@ class Job:
 class CheckReply:
     """What came back for one check: ``line`` is of the student's file, ``seconds`` the launch's wall time.
 
-    ``leaving`` says that the child does no more: the checks that are left go on in a fresh one.
+    ``leaving`` says that the child does no more: the checks that are left go on in a fresh one.  ``recording`` is for
+    `autograder.recording` to read.
     """
 
     id: str
@@ -186,6 +192,7 @@ class CheckReply:
     outputs: Mapping[str, RawTensor] = field(default_factory=dict)
     measurements: Mapping[str, float] = field(default_factory=dict)
     leaving: bool = False
+    recording: bytes | memoryview = b""
 
 
 def encode_job(job: Job, folder: str) -> bytes:
@@ -214,19 +221,20 @@ def encode_job(job: Job, folder: str) -> bytes:
             "output_bytes": job.limits.output_bytes,
         },
         "unasked": job.unasked,
+        "recording": job.recording,
         "programme": {
             launch: {id: dict(case) for id, case in cases.items()} for launch, cases in job.programme.items()
         },
         "checks": [{"id": check.id, "case": dict(check.case)} for check in job.checks],
         "tensors": tensors,
     }
-    return _frame(header, chunks)
+    return frame(header, chunks)
 
 
 def decode_job(header: Mapping[str, Any], payload: memoryview) -> tuple[Job, str]:
     """The job of a frame made by `encode_job`, and its folder.  The sender is trusted."""
     inputs: dict[str, dict[str, RawTensor]] = {check["id"]: {} for check in header["checks"]}
-    for entry, tensor in zip(header["tensors"], _cut(header["tensors"], payload), strict=True):
+    for entry, tensor in zip(header["tensors"], cut(header["tensors"], payload), strict=True):
         inputs[entry["check"]][entry["name"]] = tensor
     checks = tuple(CheckJob(check["id"], check["case"], inputs[check["id"]]) for check in header["checks"])
     job = Job(
@@ -240,6 +248,7 @@ def decode_job(header: Mapping[str, Any], payload: memoryview) -> tuple[Job, str
         allow_atomics=header["allow_atomics"],
         limits=Limits(**header["limits"]),
         unasked=header["unasked"],
+        recording=header["recording"],
         programme=header["programme"],
     )
     return job, header["folder"]
@@ -247,7 +256,7 @@ def decode_job(header: Mapping[str, Any], payload: memoryview) -> tuple[Job, str
 
 def encode_go() -> bytes:
     """One frame that has a child go on with the job at which it waits."""
-    return _frame({"kind": "go"}, [])
+    return frame({"kind": "go"}, [])
 
 
 def encode_promise(promise: Promise) -> bytes:
@@ -259,7 +268,7 @@ def encode_promise(promise: Promise) -> bytes:
         }
         for launch, checks in promise.items()
     }
-    return _frame({"kind": "promise", "outputs": outputs}, [])
+    return frame({"kind": "promise", "outputs": outputs}, [])
 
 
 def decode_promise(header: Mapping[str, Any], payload: memoryview) -> Promise:
@@ -305,11 +314,12 @@ def encode_reply(reply: CheckReply) -> bytes:
         "seconds": reply.seconds,
         "leaving": reply.leaving,
         "measurements": dict(reply.measurements),
+        "recording": len(reply.recording),
         "tensors": [
             {"name": name, "dtype": tensor.dtype, "shape": list(tensor.shape)} for name, tensor in reply.outputs.items()
         ],
     }
-    return _frame(header, [tensor.data for tensor in reply.outputs.values()])
+    return frame(header, [*(tensor.data for tensor in reply.outputs.values()), reply.recording])
 
 
 def decode_reply(header: Mapping[str, Any], payload: memoryview) -> CheckReply:
@@ -328,15 +338,18 @@ def decode_reply(header: Mapping[str, Any], payload: memoryview) -> CheckReply:
         measurements = {_matching(_MEASUREMENT, key): _number(value) for key, value in header["measurements"].items()}
         if len(measurements) > MAX_MEASUREMENTS:
             raise ProtocolError("too many measurements")
+        recorded = _whole(header.get("recording", 0), 0, len(payload))
+        outputs = payload[: len(payload) - recorded]
         return CheckReply(
             id=_text(header["id"]),
             outcome=header["outcome"],
             message=printable(_text(header["message"])[:MAX_MESSAGE_CHARS]),
             line=None if header["line"] is None else _whole(header["line"], 1, MAX_LINE),
             seconds=_number(header["seconds"]),
-            outputs=dict(zip(names, _cut(entries, payload), strict=True)),
+            outputs=dict(zip(names, cut(entries, outputs), strict=True)),
             measurements=measurements,
             leaving=header.get("leaving") is True,
+            recording=payload[len(outputs) :],
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ProtocolError(f"malformed reply: {type(error).__name__}") from error
@@ -390,14 +403,19 @@ def read_frame(
     return header, payload
 
 
-def _frame(header: Mapping[str, Any], chunks: Sequence[bytes | memoryview]) -> bytes:
+def frame(header: Mapping[str, Any], chunks: Sequence[bytes | memoryview]) -> bytes:
+    """A header and the tensors that its ``tensors`` list describes."""
     raw = json.dumps(header).encode()
     size = sum(len(chunk) for chunk in chunks)
     return b"".join([_PREFIX.pack(MAGIC, len(raw), size), raw, *chunks])
 
 
-def _cut(entries: Any, payload: memoryview) -> list[RawTensor]:
-    """Cut the payload into the tensors that ``entries`` describes; every byte must be accounted for."""
+def cut(entries: Any, payload: memoryview) -> list[RawTensor]:
+    """Cut the payload into the tensors that ``entries`` describes; every byte must be accounted for.
+
+    Raises:
+        ProtocolError: they do not fit.
+    """
     tensors: list[RawTensor] = []
     start = 0
     for entry in entries:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 DEFAULT_SEED = 7
 
 # Seconds of one check, on CPU and on a GPU, where the first launch of a variant is compiled.
-_LIMITS = {
+LIMITS = {
     "cpu": Limits(cpu_seconds=12.0, wall_seconds=60.0),
     "cuda": Limits(cpu_seconds=600.0, wall_seconds=30.0),
 }
@@ -130,6 +130,11 @@ class Grader:
         return self._pool.sandbox
 
     @property
+    def pool(self) -> Pool:
+        """The warm worker, for cases that are not graded."""
+        return self._pool
+
+    @property
     def with_targets(self) -> bool:
         """Whether kernels are lowered for the course's GPU targets."""
         return self._targets.when != "off"
@@ -192,7 +197,7 @@ class Grader:
             substitutes=plan.substitutes(failed, request.reference),
             device=self.device,
             allow_atomics=plan.exercise.allow_atomics,
-            limits=_LIMITS[self.device],
+            limits=LIMITS[self.device],
         )
 
     def _programme(self, plans: Sequence[Plan]) -> Programme:

@@ -14,8 +14,10 @@ import click
 
 from autograder import __version__
 from autograder.catalogue import Course, Exercise
+from autograder.cli._cases import check_one_case, only_exercise, print_smallest, repro_options
 from autograder.cli._doctor import doctor
 from autograder.cli._submit import submit
+from autograder.cli._trace import trace
 from autograder.cli.common import (
     WholeNumber,
     assignments,
@@ -73,6 +75,7 @@ def cli() -> None:
       grade --lesson 7 --device cpu
       grade --dir my_work.ipynb --seed 3
       grade hint score_mask        the first of three hints
+      grade trace flash_attention  a streaming kernel's state, chunk by chunk
       grade submit                 make the zip to hand in
       grade doctor                 what this machine has, and what it lacks
     """
@@ -100,6 +103,9 @@ def cli() -> None:
     show_default=True,
     help="Also compile for the course's GPUs, which need not be here.",
 )
+@click.option("--smallest", is_flag=True, help="Search for the smallest case on which the first failing check fails.")
+@click.option("--case", "case_id", metavar="CHECK", help="Run the case of this check by itself; counts for nothing.")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Make that case smaller; may be repeated.")
 @shared_options
 def check(
     exercises: tuple[str, ...],
@@ -110,6 +116,9 @@ def check(
     json_path: str | None,
     plain: bool,
     targets: bool,
+    smallest: bool,
+    case_id: str | None,
+    settings: tuple[str, ...],
 ) -> int:
     """Grade exercises: one line each, the total, and the full story of the first one that is not passed.
 
@@ -118,7 +127,10 @@ def check(
       grade check
       grade check online_softmax_update --seed 3
       grade check --dir solutions --json -
+      grade check score_mask --smallest
+      grade check score_mask --case ghosts --set nseq=17
     """
+    _refuse_other_options(smallest, case_id, settings, json_path)
     to_stdout = json_path == "-"
     course = None
     try:
@@ -129,11 +141,18 @@ def check(
         chosen, gpu = choose_device(device)
         require_machine(chosen)
         when = "always" if targets else "off"
-        again = f" --dir {printable(shlex.quote(str(folder)))}" if folder is not None else ""
+        request = Request(handin, selected, seed, repro_options=repro_options(folder))
+        if case_id is not None:
+            only_exercise(selected)  # before a worker is started
+            with Grader(course, chosen, gpu, targets="off") as grader:
+                return check_one_case(course, grader, request, case_id, settings)
         with Grader(course, chosen, gpu, targets=when, target_cache=default_cache()) as grader:
-            request = Request(handin, selected, seed, repro_options=again)
             with _progress(len(selected), silent=to_stdout or plain) as step:
                 result = grader.grade(request, step)
+            if smallest:
+                print_run(make_console(sys.stdout, plain), result, plain)
+                print_smallest(course, grader, request, result)
+                return EXIT_OK if result.all_passed else EXIT_NOT_ALL
     except Exception as error:
         if json_path is not None:
             _write_json(json_path, _failed(course, seed, device, describe(error)))
@@ -143,6 +162,20 @@ def check(
     if not to_stdout:
         print_run(make_console(sys.stdout, plain), result, plain)
     return EXIT_OK if result.all_passed else EXIT_NOT_ALL
+
+
+def _refuse_other_options(smallest: bool, case: str | None, settings: Sequence[str], json_path: str | None) -> None:
+    """Options that do not go together.
+
+    Raises:
+        UsageError: there are such.
+    """
+    if settings and case is None:
+        raise UsageError("--set changes a case: name its check with --case.")
+    if (smallest or case is not None) and json_path is not None:
+        raise UsageError("--smallest and --case are for reading: they write no JSON.")
+    if smallest and case is not None:
+        raise UsageError("--smallest starts from a check that fails, and --case runs one case: give one of them.")
 
 
 def _refuse_other_words(course: Course, words: Sequence[str]) -> None:
@@ -332,6 +365,7 @@ def _write_json(path: str, result: RunResult) -> None:
 
 cli.add_command(submit)
 cli.add_command(doctor)
+cli.add_command(trace)
 
 
 def main() -> NoReturn:

@@ -46,6 +46,7 @@ class Oracle:
             raise CourseError(f"{path} cannot be loaded: {error!r}") from error
         self._observe = module.__dict__.get("observe")
         self._limits = module.__dict__.get("limits")
+        self._names: Mapping[str, Any] = module.__dict__
 
     def inputs(self, check: Check, seed: int) -> Tensors:
         """The check's input tensors, the same for the same seed on every machine.
@@ -87,6 +88,19 @@ class Oracle:
             return outputs
         values: Tensors = self._observe(check.case, inputs, outputs)
         return values
+
+    def has(self, name: str) -> bool:
+        return name in self._names
+
+    def name(self, name: str) -> Any:
+        """What the file calls ``name``: of that which only `grade trace` needs.
+
+        Raises:
+            CourseError: there is nothing of that name.
+        """
+        if not self.has(name):
+            raise CourseError(f"{self._path} has no {name}, which the traces of exercise.toml need.")
+        return self._names[name]
 
     def limits(self, check: Check) -> Mapping[str, float]:
         """Upper bounds of the worker's measurements, by name."""

@@ -55,6 +55,10 @@ class Case:
         self._oracle = oracle
         self._inputs: Tensors = oracle.inputs(check, seed)
 
+    @property
+    def inputs(self) -> Tensors:
+        return self._inputs
+
     @cached_property
     def job(self) -> CheckJob:
         """What the worker gets to see."""

@@ -137,12 +137,13 @@ class Conversation:
         if frame is None:
             return None
         reply = decode_reply(*frame)
-        if reply.id != check.id or not _may_say(reply, self._outputs(job, check)):
+        too_much = len(reply.recording) > job.recording
+        if reply.id != check.id or too_much or not _may_say(reply, self._outputs(job, check)):
             raise ProtocolError("a reply that was not asked for")
         return reply
 
     def _frame(self, job: Job, check: CheckJob) -> tuple[Mapping[str, Any], memoryview] | None:
-        payload = min(job.limits.output_bytes, promised_bytes(self._outputs(job, check) or {}))
+        payload = min(job.limits.output_bytes, promised_bytes(self._outputs(job, check) or {})) + job.recording
         return read_frame(self._stream.read, payload, MAX_REPLY_HEADER_BYTES)
 
     def _outputs(self, job: Job, check: CheckJob) -> Outputs | None:

@@ -30,7 +30,9 @@ run `!pip install wheels/{wheel}`, then put `!` before each command.
     grade                       grade everything, with the story of the first open exercise
     grade {first}{pad}grade one exercise
     grade hint {first}{hint_pad}a nudge; --level 2 and --level 3 say more
-    grade reset {first}{reset_pad}back to the stub; your file is copied first
+    grade check {first} --smallest
+                                the smallest case that fails, and the command that repeats it
+{trace}    grade reset {first}{reset_pad}back to the stub; your file is copied first
 
 What an exercise asks is in `course/exercises/lesson<N>/<exercise>/handout.md`. You write in these files:
 
@@ -68,10 +70,17 @@ def student_readme(course: Course, wheel: str) -> str:
         pad=pad(6),
         hint_pad=pad(11),
         reset_pad=pad(12),
+        trace=_trace(course),
         stubs="\n".join(stubs),
         companions=_companions(course),
         url=f"\nThe newest bundle: {course.release_url}\n" if course.release_url else "",
     )
+
+
+def _trace(course: Course) -> str:
+    """The line for the last exercise that keeps a running state."""
+    traced = [exercise.id for exercise in course.exercises if exercise.traces]
+    return f"    {f'grade trace {traced[-1]}':<28}its running state, chunk by chunk\n" if traced else ""
 
 
 def _companions(course: Course) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import time
 from collections.abc import Callable, Mapping
@@ -23,6 +24,7 @@ from autograder.protocol import (
     encode_reply,
     read_frame,
 )
+from autograder.recording import encode_recording
 from autograder.worker import buffers as memory
 from autograder.worker import interpreter
 from autograder.worker.compiled import measure, poison_undefined_lanes, take_numbers_as_they_come
@@ -30,6 +32,7 @@ from autograder.worker.failures import Failure, explain
 from autograder.worker.faults import refuse_tiles_as_truth
 from autograder.worker.loader import load_kernels, load_launch, student_file
 from autograder.worker.process import apply_limits, renew_cpu_limit, silence
+from autograder.worker.recorder import Recorder
 from autograder.worker.sandbox import Confinement
 
 _MAX_REQUEST = 4 * 1024**3
@@ -133,6 +136,7 @@ class _Runner:
         self._promise = promise
         self._student: SimpleNamespace | None = None
         self._failure: Failure | None = None
+        self._recorder: Recorder | None = None
 
     def run(self, check: CheckJob) -> CheckReply:
         if self._student is None and self._failure is None:
@@ -157,6 +161,7 @@ class _Runner:
         }
         every = [*inputs.values(), *outputs.values()]
         measurements: dict[str, float] = {}
+        self._recorder = Recorder(self._file, self._job.module) if self._job.recording and device == "cpu" else None
         start = time.perf_counter()
         try:
             measurements = self._launch(check, inputs, outputs)
@@ -166,7 +171,10 @@ class _Runner:
             failure = explain(error, self._file, self._job.module)
             seconds = time.perf_counter() - start
             return CheckReply(check.id, failure.outcome, failure.message, failure.line, seconds), failure.fatal
-        return CheckReply(check.id, RAN, "", None, seconds, memory.read_outputs(outputs), measurements), False
+        ran = CheckReply(check.id, RAN, "", None, seconds, memory.read_outputs(outputs), measurements)
+        if self._recorder is not None:
+            ran = replace(ran, recording=encode_recording(self._recorder.recording))
+        return ran, False
 
     def _launch(
         self, check: CheckJob, inputs: dict[str, memory.Buffer], outputs: dict[str, memory.Buffer]
@@ -184,7 +192,10 @@ class _Runner:
         tensors_in = {name: buffer.tensor for name, buffer in inputs.items()}
         tensors_out = {name: buffer.tensor for name, buffer in outputs.items()}
         if self._job.device == "cpu":
-            with interpreter.guarded([*inputs.values(), *outputs.values()], self._job.allow_atomics) as measurements:
+            with (
+                interpreter.guarded([*inputs.values(), *outputs.values()], self._job.allow_atomics) as measurements,
+                self._recorder.running(list(inputs.values())) if self._recorder else contextlib.nullcontext(),
+            ):
                 self._launch_file.launch(run, self._student, check.case, tensors_in, tensors_out)
             return measurements
         self._launch_file.launch(run, self._student, check.case, tensors_in, tensors_out)

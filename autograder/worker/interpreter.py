@@ -44,7 +44,7 @@ class MemoryGuard:
         self.largest: dict[str, int] = defaultdict(int)
 
     def load(self, ptrs: Any, mask: Any, other: Any, dtype: Any) -> Any:
-        addresses, active = _active(ptrs, mask)
+        addresses, active = active_lanes(ptrs, mask)
         for number, lanes in self._check(addresses, np.dtype(dtype).itemsize, "loads"):
             buffer = self._buffers[number]
             self.total[buffer.name] += lanes
@@ -55,7 +55,7 @@ class MemoryGuard:
         return self._native.load(ptrs, mask, other, dtype)
 
     def store(self, ptrs: Any, value: Any, mask: Any) -> Any:
-        addresses, active = _active(ptrs, mask)
+        addresses, active = active_lanes(ptrs, mask)
         values = np.broadcast_to(value, active.shape)[active]
         touched = [self._buffers[number] for number, _ in self._check(addresses, value.dtype.itemsize, "stores")]
         for buffer in touched:
@@ -83,7 +83,7 @@ class MemoryGuard:
     def _check_atomic(self, ptrs: Any, mask: Any, value: Any) -> None:
         if not self._allow_atomics:
             raise Violation("The kernel uses an atomic operation, which this exercise does not allow.")
-        self._check(_active(ptrs, mask)[0], value.dtype.itemsize, "stores")
+        self._check(active_lanes(ptrs, mask)[0], value.dtype.itemsize, "stores")
 
     def _check(self, addresses: Any, size: int, verb: str) -> list[tuple[int, int]]:
         """The numbers of the buffers and how many lanes touch each; raises Violation for a lane outside."""
@@ -137,7 +137,7 @@ class MemoryGuard:
         )
 
 
-def _active(ptrs: Any, mask: Any) -> tuple[Any, Any]:
+def active_lanes(ptrs: Any, mask: Any) -> tuple[Any, Any]:
     """The addresses that an access touches, and which lanes have them: those that are not masked off."""
     addresses, active = np.asarray(ptrs, dtype=np.uint64), np.asarray(mask, dtype=bool)
     if active.shape != addresses.shape:

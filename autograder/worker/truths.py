@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import triton.language as tl
 from triton.runtime import interpreter as triton_interpreter
 
 from autograder.worker.faults import SINGLE_TRUTHS, NotOneTruth
+
+_TRITON = str(Path(triton_interpreter.__file__).parents[1])
 
 # What the rewritten kernels call.  Triton's interpreter puts the names of its module within their reach, and the lift
 # lets no kernel of a student have them.
@@ -26,7 +31,19 @@ def compare_as_compiled() -> None:
     for name, function in ((_NOT, _not), (_TRUTH, _truth), (_EXTREMES["max"], _max), (_EXTREMES["min"], _min)):
         setattr(triton_interpreter, name, function)
     rewriter = triton_interpreter.FunctionRewriter
-    rewriter.ast_transformer = _Both(rewriter.ast_transformer)
+    rewriter._transform_ast = _first_as_compiled(rewriter._transform_ast)
+
+
+def _first_as_compiled(transform: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+    """Rewrites a kernel before the interpreter does, unless it is Triton's own: there `max` is `tl.max`."""
+
+    @wraps(transform)
+    def transform_as_compiled(self: Any, source: str) -> Any:
+        if not self.filename.startswith(_TRITON):
+            self.ast_transformer = _Both(self.ast_transformer)
+        return transform(self, source)
+
+    return transform_as_compiled
 
 
 class _Both:

@@ -49,7 +49,7 @@ class Setting:
 IMPATIENT = """
 from autograder import session
 from autograder.protocol import Limits
-session._LIMITS["cpu"] = Limits(cpu_seconds=4.0, wall_seconds=30.0)
+session.LIMITS["cpu"] = Limits(cpu_seconds=4.0, wall_seconds=30.0)
 from autograder.cli.course import main
 main()
 """

@@ -277,7 +277,7 @@ def test_plain_output_is_ascii_whatever_names_are_in_it(grade: Grade, tmp_path: 
 
 
 def test_help_shows_an_example_of_every_command(grade: Grade) -> None:
-    assert COMMANDS == ["check", "doctor", "hint", "list", "reset", "submit"]
+    assert COMMANDS == ["check", "doctor", "hint", "list", "reset", "submit", "trace"]
     top = grade("--help")
     assert top.returncode == 0
     assert "Examples:\n" in top.stdout

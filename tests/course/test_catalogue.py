@@ -95,6 +95,30 @@ def test_a_slip_in_an_exercise_is_refused_with_file_and_key(root: Path, old: str
     assert "\n" not in str(refused.value)
 
 
+SHRINK = "[shrink]\nnseq = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("new", "words"),
+    [
+        ("[shrink]\nseqlen = 1\n", "[shrink] seqlen is a setting of no check."),
+        ("[shrink]\nnseq = 17\n", "[shrink] nseq is at the least 17, and a check has 16."),
+        ("[shrink]\nnseq = -1\n", "[shrink] nseq is at the least -1, and a check has "),
+        ("[shrink]\nnseq = false\n", "[shrink] nseq must be of the kind that the checks have there."),
+        ("[shrink]\nnseq = 1.5\n", "[shrink] nseq must be of the kind"),
+        ('[shrink]\nnseq = "causal"\n', "[shrink] nseq names 'causal', which is no length in every check."),
+        ("[[traces]]\ncase = {}\n\n[shrink]\nnseq = 1\n", "[[traces]] 1: the key 'id' is missing."),
+        ('[[traces]]\nid = "ghosts"\ncase = {}\n\n[shrink]\nnseq = 1\n', "the check id 'ghosts' is used twice."),
+    ],
+)
+def test_a_slip_in_what_is_traced_or_made_smaller_is_refused(root: Path, new: str, words: str) -> None:
+    change(root / FOLDER / "exercise.toml", SHRINK, new)
+    with pytest.raises(CourseError) as refused:
+        load_course(root)
+    assert words in str(refused.value)
+    assert str(refused.value).startswith(str(root / FOLDER / "exercise.toml"))
+
+
 def test_an_output_to_compare_that_the_oracle_knows_nothing_of_is_the_courses_fault(course: Course) -> None:
     exercise = course.exercise("score_mask")
     wrong = replace(exercise, compare={**exercise.compare, "sums": "close"})

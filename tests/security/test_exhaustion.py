@@ -54,7 +54,7 @@ TOO_MUCH = {
 @pytest.fixture
 def small_limits(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small limits, after the solutions were graded with the usual ones."""
-    monkeypatch.setitem(session._LIMITS, "cpu", Limits(cpu_seconds=1, wall_seconds=20, memory_bytes=1 << 29))
+    monkeypatch.setitem(session.LIMITS, "cpu", Limits(cpu_seconds=1, wall_seconds=20, memory_bytes=1 << 29))
 
 
 @pytest.mark.usefixtures("small_limits")

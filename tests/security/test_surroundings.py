@@ -164,7 +164,7 @@ def test_a_worker_sees_its_job_and_nothing_else(tmp_path: Path, monkeypatch: pyt
     assert not any(entry.startswith(folder) or not os.path.isabs(entry) for entry in seen["path"])
     assert seen["cwd"].startswith(folder + "/")
     assert seen["files"] == ["job1", "log"]
-    assert {name.split(".")[1] for name in seen["modules"] if "." in name} <= {"worker", "protocol"}
+    assert {name.split(".")[1] for name in seen["modules"] if "." in name} <= {"worker", "protocol", "recording"}
     kinds = list(seen["fds"].values())
     assert kinds.count("socket") == 1, kinds
     assert all(kind == "socket" or kind == "/dev/null" or kind.startswith(folder) for kind in kinds), kinds

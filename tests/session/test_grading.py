@@ -232,7 +232,7 @@ def test_an_endless_kernel_is_a_timeout_and_costs_only_itself(
 ) -> None:
     from autograder.protocol import Limits
 
-    monkeypatch.setitem(session._LIMITS, "cpu", Limits(cpu_seconds=2, wall_seconds=10))
+    monkeypatch.setitem(session.LIMITS, "cpu", Limits(cpu_seconds=2, wall_seconds=10))
     endless = (
         "\n\n@triton.jit\ndef pin_ghost_rows(s, offs_m, NSEQ):\n"
         "    i = 1\n    while i > 0:\n        i = i + 1\n    return tl.max(s, 1)\n"

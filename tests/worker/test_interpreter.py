@@ -179,4 +179,4 @@ def test_the_worker_loads_nothing_that_knows_answers() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
     ).stdout
     rooms = {name.split(".")[1] for name in re.findall(r"autograder\.\w+", loaded)}
-    assert rooms <= {"worker", "protocol"}
+    assert rooms <= {"worker", "protocol", "recording"}

@@ -57,6 +57,10 @@ def run(pool: Pool, folder: Path, body: str) -> CheckReply:
         ("x = max(a, 0.0, a * 2.0)", (0, 0, 2, 4)),
         ("x = min(max(a, 0.5), tl.max(a, 0) - 0.5)", (0.5, 0.5, 1, 1.5)),
         ("x = a + max(n, 4) + min(1, 2)", (4, 5, 6, 7)),
+        # Triton's own functions, which are written in its language too, and where `max` is `tl.max`.
+        ("x = a * 0.0 + tl.argmax(a, 0) - tl.argmin(a, 0)", (3, 3, 3, 3)),
+        ("m, i = tl.max(a, 0, return_indices=True)\nx = a * 0.0 + m + i", (5, 5, 5, 5)),
+        ("x = tl.sort(0.0 - a) + 0.0 * tl.softmax(a) * tl.cdiv(n, 2)", (-2, -1, 0, 1)),
         ("x = tl.where(0.0 <= a, 1.0, 2.0) if 1 < n < 4 else a", (2, 1, 1, 1)),
         ("i = max(n - 3, 0)\nwhile i < 2 and not i == 2:\n    x += 1.0\n    i += 1", (1, 2, 3, 4)),
     ],

@@ -51,3 +51,77 @@ def limits(case):
         "total_load.v": 2 * sequence,
         "largest_dimension": max(case["block_m"], case["block_n"], case["head"]),
     }
+
+
+# What follows is for `grade trace`: the running state that a streaming kernel keeps, and how it may be kept.
+
+# What the stub calls each part of the state, and the inputs whose rows are the streamed keys.
+STATE = {"m": "m_i", "l": "l_i", "acc": "acc"}
+STREAMED = ("k", "v")
+
+
+def chunks(case):
+    """The first and last key of each chunk, in the order of the keys."""
+    starts = range(0, case["seqlen_k"], case["block_n"])
+    return [(first, min(first + case["block_n"], case["seqlen_k"]) - 1) for first in starts]
+
+
+def tile(case, program):
+    """The first row of a program's query tile, the number of its rows that exist, and its height."""
+    first = program * case["block_m"]
+    return first, max(0, min(case["block_m"], case["seqlen_q"] - first)), case["block_m"]
+
+
+def _scores(case, inputs, program):
+    """s (rows, seqlen_k) of a program's rows, -inf for keys that a row may not see."""
+    first, rows, _ = tile(case, program)
+    s = case["scale"] * (inputs["q"][first : first + rows] @ inputs["k"].T)
+    if case["causal"]:
+        reach = torch.arange(first, first + rows)[:, None] + case["seqlen_k"] - case["seqlen_q"]
+        s = s.masked_fill(torch.arange(case["seqlen_k"])[None, :] > reach, float("-inf"))
+    return s
+
+
+def states(case, inputs, program, order):
+    """The state of a program's rows before any chunk, and after each of the chunks whose numbers are in ``order``.
+
+    Of the scores s of the keys seen so far: m (rows,) = max s, l (rows,) = sum exp(s - m) and
+    acc (rows, head) = sum exp(s - m) v; before any key is seen m = -inf, l = 0 and acc = 0. This is what the state
+    stands for (Milakov and Gimelshein 2018, arXiv 1805.02867, section 3), worked out anew for each chunk.
+    """
+    s = _scores(case, inputs, program)
+    spans = chunks(case)
+    seen = torch.zeros(case["seqlen_k"], dtype=torch.bool)
+    found = []
+    for number in (None, *order):
+        if number is not None:
+            seen[spans[number][0] : spans[number][1] + 1] = True
+        visible = s.masked_fill(~seen, float("-inf"))
+        m = visible.amax(1)
+        p = torch.exp(visible - torch.where(torch.isinf(m), 0.0, m)[:, None])
+        found.append({"m": m, "l": p.sum(1), "acc": p @ inputs["v"]})
+    return found
+
+
+def given(case, inputs, program, chunk):
+    """What online_softmax_update gets to see of a chunk, by the names of its parameters."""
+    first, last = chunks(case)[chunk]
+    ghosts = case["block_n"] - (last - first + 1)
+    s = _scores(case, inputs, program)[:, first : last + 1]
+    return {"s": torch.nn.functional.pad(s, (0, ghosts), value=float("-inf"))}
+
+
+def readings(state):
+    """The state as it is, and as a kernel may keep it instead: in words, with what it then stands for."""
+    yield "", state
+    yield "m is kept in powers of two", {**state, "m": state["m"] * 0.6931471805599453}
+    yield "acc is kept divided by l", {**state, "acc": state["acc"] * state["l"][:, None]}
+
+
+def invariants(state):
+    """What every right way to keep the state agrees on; a row that has seen no key has -inf and 0."""
+    lse = state["m"] + torch.log(state["l"])
+    lse = torch.where(lse < -1e4, float("-inf"), lse)  # no key seen yet, with a finite number in the place of -inf
+    empty = torch.isneginf(lse)[:, None]
+    o = torch.where(empty, 0.0 * state["acc"], state["acc"] / torch.where(empty, 1.0, state["l"][:, None]))
+    return {"m + log(l)": lse, "acc / l": o}

@@ -39,3 +39,55 @@ def observe(case, inputs, outputs):
     empty = (l == 0)[:, None]
     o = torch.where(empty, 0.0, acc / torch.where(empty, 1.0, l[:, None]))
     return {"o": o, "lse": m + torch.log(l)}
+
+
+# What follows is for `grade trace`: the running state after each chunk, and how it may be kept.
+
+# What the stub calls each part of the state; the harness streams, so that there are no loads to look at.
+STATE = {"m": "m_i", "l": "l_i", "acc": "acc"}
+STREAMED = ()
+
+
+def chunks(case):
+    """The first and last key of each chunk, in the order of the keys."""
+    return [(number * case["block_n"], (number + 1) * case["block_n"] - 1) for number in range(case["chunks"])]
+
+
+def tile(case, program):
+    """The first row of a program's tile, the number of its rows, and its height."""
+    return program * case["block_m"], case["block_m"], case["block_m"]
+
+
+def states(case, inputs, program, order):
+    """The state of a program's rows before any chunk, and after each of the chunks whose numbers are in ``order``.
+
+    Of the scores s of the keys seen so far: m (rows,) = max s, l (rows,) = sum exp(s - m) and
+    acc (rows, head) = sum exp(s - m) v; before any key is seen m = -inf, l = 0 and acc = 0. This is what the state
+    stands for (Milakov and Gimelshein 2018, arXiv 1805.02867, section 3), worked out anew for each chunk.
+    """
+    first, rows, _ = tile(case, program)
+    s = inputs["s"][first : first + rows]
+    spans = chunks(case)
+    seen = torch.zeros(s.shape[1], dtype=torch.bool)
+    found = []
+    for number in (None, *order):
+        if number is not None:
+            seen[spans[number][0] : spans[number][1] + 1] = True
+        visible = s.masked_fill(~seen, float("-inf"))
+        m = visible.amax(1)
+        p = torch.exp(visible - torch.where(torch.isinf(m), 0.0, m)[:, None])
+        found.append({"m": m, "l": p.sum(1), "acc": p @ inputs["v"]})
+    return found
+
+
+def readings(state):
+    """The state as it is: its units are part of what is asked."""
+    yield "", state
+
+
+def invariants(state):
+    """What every right way to keep the state agrees on; a row that has seen no key has -inf and 0."""
+    lse = state["m"] + torch.log(state["l"])
+    empty = torch.isneginf(lse)[:, None]
+    o = torch.where(empty, 0.0 * state["acc"], state["acc"] / torch.where(empty, 1.0, state["l"][:, None]))
+    return {"m + log(l)": lse, "acc / l": o}

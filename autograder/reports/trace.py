@@ -1,0 +1,100 @@
+"""The terminal report of `grade trace`: a table with one line a chunk, and the first difference in words.
+
+Meaning never rests on colour: each line ends with a word.
+"""
+
+from __future__ import annotations
+
+import textwrap
+
+from rich.console import Console
+from rich.text import Text
+
+from autograder.traced import Traced, TracedCase
+
+_NUMBER = 8  # columns for each number
+_STYLES = {"same": "green", "differs": "red"}
+
+
+def print_trace(console: Console, traced: Traced, again: str) -> None:
+    """The whole report; ``again`` is the command line of a check of the exercise."""
+    console.print(Text.assemble((traced.exercise, "bold"), f": the running state, chunk by chunk ({traced.file})"))
+    if not traced.cases:
+        word = "" if traced.outcome == "not-started" else f"{traced.outcome}: "
+        _say(console, word + (traced.message or "Not started: the stub is as it was handed out."), 2)
+        _say(console, f"hint:  grade hint {traced.exercise}", 2)
+    for case in traced.cases:
+        console.print()
+        _print_case(console, case)
+    if traced.all_same:
+        console.print()
+        _say(console, "Every state is as expected, and so is the output.", 0)
+        _say(console, f"If `{again}` names a check that fails, --case CHECK traces that one.", 0)
+
+
+def _print_case(console: Console, case: TracedCase) -> None:
+    what = ", ".join(f"{name} {_setting(value)}" for name, value in case.case.items() if _tells(value))
+    _say(console, f"{case.id}: {what}", 0, "bold")
+    if case.steps:
+        where = f"program {case.program}, row {case.row}, {case.place}; in brackets what is expected"
+        _say(console, where[0].upper() + where[1:] + ".", 0)
+        console.print()
+        _print_steps(console, case)
+    for note in case.notes:
+        _say(console, f"Note: {note}", 0)
+    if case.difference is not None:
+        console.print()
+        for sentence in case.difference.sentences:
+            _say(console, sentence, 0)
+    elif case.message:
+        if case.steps:
+            console.print()
+        _say(console, case.message if case.steps else f"{case.outcome}: {case.message}", 0)
+
+
+def _print_steps(console: Console, case: TracedCase) -> None:
+    names = list(case.steps[0].got)
+    head = "".join(f"{name:>{_NUMBER}} {'(' + name + ')':>{_NUMBER + 2}}" for name in names)
+    console.print(Text(f"{'chunk':<5} {'keys':<9}{head}", style="dim"), soft_wrap=True)
+    for number, step in enumerate(case.steps):
+        keys = "-" if step.keys is None else f"{step.keys[0]}-{step.keys[1]}"
+        chunk = "-" if step.chunk is None else str(step.chunk)
+        values = "".join(f"{_short(step.got[name])} {_short(step.expected[name], brackets=True)}" for name in names)
+        word = "same" if step.same else "differs"
+        row = Text.assemble(f"{chunk:<5} {keys:<9}{values} ", (word, _STYLES[word]))
+        console.print(row, soft_wrap=True)
+        if case.difference is not None and case.difference.step == number:
+            console.print(Text(f"{'^ first difference':>80}", style="red"), soft_wrap=True)
+
+
+def _short(value: float, brackets: bool = False) -> str:
+    """A number in a column: five significant digits, fewer where it would not fit."""
+    for digits in (5, 4, 3, 2):
+        text = f"{value + 0.0:.{digits}g}"
+        if len(text) < _NUMBER:
+            break
+    return f"{'(' + text + ')':>{_NUMBER + 2}}" if brackets else f"{text:>{_NUMBER}}"
+
+
+def _tells(value: object) -> bool:
+    """Whether a setting of a case says anything about it: flags that are off, and zeros, do not."""
+    return value not in (False, 0, 0.0)
+
+
+def _setting(value: object) -> str:
+    return "on" if value is True else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _say(console: Console, text: str, indent: int, style: str = "") -> None:
+    space = " " * indent
+    for paragraph in text.split("\n"):
+        lines = textwrap.wrap(
+            paragraph,
+            console.width,
+            initial_indent=space,
+            subsequent_indent=space,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for line in lines:
+            console.print(Text(line, style=style), soft_wrap=True)

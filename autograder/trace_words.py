@@ -1,0 +1,77 @@
+"""The sentences of `grade trace`: plain, with the number and the place; standard library only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from autograder.traced import Difference, Line
+
+
+def different(
+    found: Difference, chunk: int | None, keys: tuple[int, int] | None, part: str, more: Sequence[str]
+) -> list[str]:
+    """The first difference: where, what, and the line that made it."""
+    row, *columns = found.index
+    place = f"row {row}" + "".join(f", column {column}" for column in columns)
+    when = "in a pass behind the last chunk" if chunk is None else f"after chunk {chunk}"
+    if keys is not None:
+        when += f" ({span(keys)})"
+    got, expected = numbers(found.got, found.expected)
+    name = found.name if found.variable in (None, found.name) else f"{found.name} (in {found.variable})"
+    if not re.fullmatch(r"\w+", found.name):
+        name = found.name
+    sentences = [f"First difference {when}: {name} is {got} where {expected} is expected, in {place}."]
+    sentences += more
+    if found.at is not None and found.helper is not None:
+        sentences.append(f"{found.variable or part} was last assigned in {found.at.place}: {found.at.source}")
+        helper = found.helper
+        sentences.append(f"The value was made in {helper.function}, {helper.place}: {helper.source}")
+    elif found.at is not None:
+        word = f"{found.variable or part} was last assigned" if found.variable else f"{part} was made"
+        sentences.append(f"{word} in {found.at.place}: {found.at.source}")
+    return sentences
+
+
+def left_out(loop: Line | None, steps: int, spans: Sequence[tuple[int, int]]) -> str:
+    """The state is right as far as it goes."""
+    which = " and ".join(span(item) for item in spans)
+    if loop is None:
+        return f"All {steps} calls are as expected, and none is left for {which}."
+    passes = f"{steps} {'pass' if steps == 1 else 'passes'}"
+    return f"The loop ended after {passes}, without {which}. See {loop.place}: {loop.source}"
+
+
+def only_output(loop: Line | None, message: str) -> str:
+    """The state is right and the output is not."""
+    after = "after the last call" if loop is None else f"after the loop in {loop.place}"
+    return f"Every state is as expected, and the output is not: {message} What happens {after}?"
+
+
+def other_scale(reading: str, invariants: Sequence[str]) -> str:
+    """A state that is kept otherwise, and as well."""
+    how = reading or "the state is kept in another scale than expected"
+    return f"Here {how}, which is fine: each line is judged by {' and '.join(invariants)}."
+
+
+def given(function: str, name: str, place: tuple[int, int], key: int, got: float, expected: float) -> str:
+    """What a function was given was different already."""
+    value, right = numbers(got, expected)
+    return f"{name}, which {function} was given, is {value} where {right} belongs, in row {place[0]} for key {key}."
+
+
+def unchanged(part: str, function: str, name: str) -> str:
+    """A function gave back what it was given."""
+    return f"{part} is {name} as {function} was given it: no line gives it a new value before it is returned."
+
+
+def span(keys: tuple[int, int]) -> str:
+    """``keys 32-63``, or ``key 96``."""
+    first, last = keys
+    return f"key {first}" if first == last else f"keys {first}-{last}"
+
+
+def numbers(got: float, expected: float) -> tuple[str, str]:
+    """Both values, with as many digits as it takes to tell them apart."""
+    texts = [(f"{got + 0.0:.{digits}g}", f"{expected + 0.0:.{digits}g}") for digits in (4, 6, 9, 17)]
+    return next((pair for pair in texts if pair[0] != pair[1]), texts[0])

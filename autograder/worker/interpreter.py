@@ -48,8 +48,7 @@ class MemoryGuard:
         for number, lanes in self._check(addresses, np.dtype(dtype).itemsize, "loads"):
             buffer = self._buffers[number]
             self.total[buffer.name] += lanes
-            if lanes > self.largest[buffer.name]:  # a tile may hold an element many times
-                self.largest[buffer.name] = max(self.largest[buffer.name], len(np.unique(addresses)))
+            self.largest[buffer.name] = max(self.largest[buffer.name], lanes)
             if self.authors.knows(buffer):
                 self.authors.load(buffer, addresses, active)
         return self._native.load(ptrs, mask, other, dtype)

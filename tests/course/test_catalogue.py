@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import replace
 from itertools import pairwise
@@ -133,21 +134,21 @@ FLASH = Path("course/exercises/lesson7/flash_attention/exercise.toml")
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('view = "mass"', 'view = "weight"', "[[probes]] 5: 'view' must be one of mass, series."),
-        ('view = "mass"', "", "[[probes]] 5: unknown key"),
-        ('output = "o"', 'output = "p"', "[[probes]] 5: 'output' is 'p', which is none of those in [compare]."),
-        ('keys = "block_n"', 'keys = "chunk"', "[[probes]] 5: 'keys' names 'chunk', for which the case has no whole"),
-        ('key = "seqlen_k"', 'key = "keys"', "[[probes]] 3: 'key' is 'keys', and the case has no such key."),
+        ('view = "mass"', 'view = "weight"', "'view' must be one of mass, series."),
+        ('view = "mass"', "", "unknown key"),
+        ('output = "o"', 'output = "p"', "'output' is 'p', which is none of those in [compare]."),
+        ('keys = "block_n"', 'keys = "chunk"', "'keys' names 'chunk', for which the case has no whole"),
+        ('key = "seqlen_k"', 'key = "keys"', "'key' is 'keys', and the case has no such key."),
         (
             "values = [32, 64, 96, 128]",
             "values = [32, 64, 128]",
-            "[[probes]] 3: 'values' must grow by one step at a time",
+            "'values' must grow by one step at a time",
         ),
-        ("values = [32, 64, 96, 128]", "values = [32, 70]", "[[probes]] 3: 'values' must be 2 to 8 multiples"),
-        ("values = [32, 64, 96, 128]", "values = [32]", "[[probes]] 3: 'values' must be 2 to 8 multiples"),
-        ("values = [32, 64, 96, 128]", "values = [0, 0]", "[[probes]] 3: 'values' must be 2 to 8 multiples"),
-        ("values = [32, 64, 96, 128]", 'values = ["a"]', "[[probes]] 3: 'values' must be a list of whole numbers."),
-        ("only = { o =", "only = { p =", "[[probes]] 3: 'only' takes a text for an output of [compare], and 'p'"),
+        ("values = [32, 64, 96, 128]", "values = [32, 70]", "'values' must be 2 to 8 multiples"),
+        ("values = [32, 64, 96, 128]", "values = [32]", "'values' must be 2 to 8 multiples"),
+        ("values = [32, 64, 96, 128]", "values = [0, 0]", "'values' must be 2 to 8 multiples"),
+        ("values = [32, 64, 96, 128]", 'values = ["a"]', "'values' must be a list of whole numbers."),
+        ("only = { o =", "only = { p =", "'only' takes a text for an output of [compare], and 'p'"),
         ('id = "mass_causal"', 'id = "mass"', "the probe id 'mass' is used twice."),
     ],
 )
@@ -156,6 +157,7 @@ def test_a_slip_in_a_probe_is_refused_with_its_number(root: Path, old: str, new:
     with pytest.raises(CourseError) as refused:
         load_course(root)
     assert words in str(refused.value)
+    assert re.search(r"exercise\.toml: (?:\[\[probes\]\] \d+: |the probe id )", str(refused.value))
 
 
 @pytest.mark.parametrize("exercise_id", ["flash_attention", "online_softmax_update"])

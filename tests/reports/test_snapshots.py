@@ -61,7 +61,6 @@ def test_a_real_run_says_the_same(
 ) -> None:
     monkeypatch.setitem(session._PATIENCE, "cpu", None)
     now, then = (result.exercises[0] for result in (graded(course, cpu_grader, FAILURES[name]), stored(name)))
-    assert [item.mistake for item in now.diagnosis] == [item.mistake for item in then.diagnosis]
     assert [clue.message for clue in now.clues] == [clue.message for clue in then.clues]
     for check, before in zip(now.checks, then.checks, strict=True):
         assert (check.id, check.outcome) == (before.id, before.outcome)

@@ -55,14 +55,16 @@ class MassView:
 class SeriesView:
     """Probes of which each takes one step more than the one before, on inputs that are otherwise the same.
 
-    ``steps`` holds how many each takes, ``of`` what a step is called.  ``condition`` says in words what is special.
-    ``only`` has words for an output that is wrong while all others are right.
+    ``steps`` holds how many each takes, ``of`` what a step is called.  ``condition`` says in words what is special,
+    ``scope`` what is the same in all series and need not hold elsewhere.  ``only`` has words for an output that is
+    wrong while all others are right.
     """
 
     probes: tuple[str, ...]
     steps: tuple[int, ...]
     of: str
     condition: str = ""
+    scope: str = ""
     only: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -144,8 +146,9 @@ def _series(entry: Table, probe: ProbeCase, outputs: Mapping[str, str]) -> tuple
         ProbeCase(f"{probe.id}_{step}", MappingProxyType({**probe.case, key: value}), probe.devices, probe.id)
         for step, value in zip(steps, values, strict=True)
     ]
-    condition = entry.text("condition", "")
-    return made, SeriesView(tuple(case.id for case in made), steps, of, condition, MappingProxyType(only))
+    ids = tuple(case.id for case in made)
+    condition, scope = entry.text("condition", ""), entry.text("scope", "")
+    return made, SeriesView(ids, steps, of, condition, scope, MappingProxyType(only))
 
 
 def _counts(value: object) -> bool:

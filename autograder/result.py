@@ -22,6 +22,8 @@ T = TypeVar("T")
 
 # The message of a check that was left out because an earlier one failed.
 AFTER_A_FAILURE = "Not run, since an earlier check failed."
+# How the message of a check begins that fails although its outputs are right.
+RIGHT_BUT = "The result is right"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from autograder.result import RIGHT_BUT
 from autograder.traced import Difference, Line
 
 
@@ -45,6 +46,8 @@ def left_out(loop: Line | None, steps: int, spans: Sequence[tuple[int, int]]) ->
 def only_output(loop: Line | None, message: str) -> str:
     """The state is right and the output is not."""
     after = "after the last call" if loop is None else f"after the loop in {loop.place}"
+    if message.startswith(RIGHT_BUT):
+        return f"Every state is as expected. {message}"
     return f"Every state is as expected, and the output is not: {message} What happens {after}?"
 
 

@@ -2,6 +2,8 @@
 
 The values of such a probe are one-hot by chunk of keys: column c of the output is the sum of a query's weights on the
 keys of chunk c, as far as their values arrive.  Softmax weights add up to 1, and keys that a query must not see have 0.
+The columns repeat with an odd `period`: a kernel that treats columns differently shows in copies that differ, and of
+its weights nothing can be said.
 """
 
 from __future__ import annotations
@@ -25,20 +27,29 @@ _ALIKE = 1e-5
 PLACE, SUM, KEYS = 0, 2, 4
 
 
+def period(chunks: int) -> int:
+    """After how many columns the values of a probe repeat: an odd number, of which one at least belongs to no chunk."""
+    return chunks + 1 + chunks % 2
+
+
 def mass_clue(view: MassView, probe: Probe) -> tuple[int, str, Mapping[str, Any]] | None:
     """How much it tells, the sentence, and the weights by query tile and chunk; None where they are right."""
     case = probe.check.case
     got, right = probe.observed.get(view.output), probe.right[view.output].double()
     chunk, keys, rows = case[view.keys], case[view.length], case[view.rows]
     chunks = -(-keys // chunk)
-    if got is None or got.shape != right.shape or got.ndim != 2 or chunks > got.shape[1]:
+    width = period(chunks)
+    if got is None or got.shape != right.shape or got.ndim != 2 or got.shape[1] < 2 * width:
         return None
     got = got.double()
-    if not bool(torch.isfinite(got).all()) or bool((got == UNWRITTEN).any()):
+    if not bool(torch.isfinite(got).all()) or bool((got == UNWRITTEN).any()) or float(got.min()) < -_NONE:
         return None
-    if float(got.min()) < -_NONE or bool((got[:, chunks:].abs() > _NONE).any()):
+    copies = [got[:, first : first + width] for first in range(0, got.shape[1] - width + 1, width)]
+    if any(float((copy - copies[0]).abs().max()) > _ALIKE for copy in copies):
+        return None
+    if bool((copies[0][:, chunks:] > _NONE).any()):
         return None  # these are no weights: other values than the probe's have come in
-    got, right = got[:, :chunks], right[:, :chunks]
+    got, right = copies[0][:, :chunks], right[:, :chunks]
     if float((got - right).abs().max()) < _SEEN:
         return None
     told = _sentence(view, got, right, _Chunks(chunk, keys), rows)
@@ -91,7 +102,7 @@ def _sentence(view: MassView, got: torch.Tensor, right: torch.Tensor, chunks: _C
     wrong = (total - due).abs() > _SEEN
     if bool(wrong.any()):
         low, high = float(total[wrong].min()), float(total[wrong].max())
-        size = f"{low:.3g}" if high - low < 0.01 * abs(high) else f"between {low:.3g} and {high:.3g}"
+        size = f"{low:.3g}" if high - low <= 0.01 * abs(high) else f"between {low:.3g} and {high:.3g}"
         numbers = [int(row) for row in wrong.nonzero().flatten()]
         some = f"{'query' if len(numbers) == 1 else 'queries'} {span_text(spans(numbers))}"
         whose = "a query" if bool(wrong.all()) else some

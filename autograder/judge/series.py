@@ -29,6 +29,20 @@ class Course:
 
 def series_clue(courses: Sequence[Course], labels: Mapping[str, str]) -> tuple[int, str] | None:
     """How much it tells, and the sentence about the first series in which something is wrong."""
+    told = _clue(courses, labels)
+    if told is None:
+        return None
+    rank, text = told
+    scope = courses[0].view.scope
+    return (rank, f"{_capital(scope)}: {text}") if scope else (rank, _capital(text) if _is_a_word(text) else text)
+
+
+def _is_a_word(text: str) -> bool:
+    """Whether a sentence does not begin with the name of an output, which keeps its letters."""
+    return text.startswith((_RESULT, "with"))
+
+
+def _clue(courses: Sequence[Course], labels: Mapping[str, str]) -> tuple[int, str] | None:
     fine = [course for course in courses if course.all_right]
     bad = next((course for course in courses if not course.all_right), None)
     if bad is None:
@@ -38,16 +52,16 @@ def series_clue(courses: Sequence[Course], labels: Mapping[str, str]) -> tuple[i
     before = [course for course in courses[: courses.index(bad)] if course.all_right]
     rank, text = _where(bad, labels)
     if before:
-        return rank, f"{_fine(before)}. {_capital(bad.view.condition or 'elsewhere')}, {text}"
-    return rank, _capital(text) if text.startswith(_RESULT) else text
+        return rank, f"{_fine(before)}; {bad.view.condition or 'elsewhere'}, {text}"
+    return rank, text
 
 
 def _fine(courses: Sequence[Course]) -> str:
-    """``Without the causal mask the result is right with one to four whole chunks of keys``."""
+    """``without the causal mask the result is right with one to four chunks of keys``."""
     view = courses[0].view
     conditions = " and ".join(course.view.condition for course in courses if course.view.condition)
-    said = f"the result is right with one to {_NUMBERS[len(view.steps)]} whole {_plural(view.of)}"
-    return _capital(f"{conditions} {said}" if conditions else said)
+    said = f"the result is right with one to {_NUMBERS[len(view.steps)]} {_plural(view.of)}"
+    return f"{conditions} {said}" if conditions else said
 
 
 def _where(course: Course, labels: Mapping[str, str]) -> tuple[int, str]:

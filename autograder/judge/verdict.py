@@ -17,6 +17,7 @@ from autograder.judge.oracles import Oracle, Tensors
 from autograder.judge.region import Layout
 from autograder.judge.tensors import from_raw, to_raw, unwritten
 from autograder.protocol import RAN, CheckJob, CheckReply
+from autograder.result import RIGHT_BUT
 
 # What the worker calls a violation is, for the student, a failed check: the kernel ran and did what it must not.
 _OUTCOME = {"violation": "fail"}
@@ -27,6 +28,10 @@ _PROGRAMS = "On a GPU programs run at once and in any order: each element of an 
 _DISPUTES = {
     "stores_twice": "one store has several values for {place} of {output}. On a GPU any of them may be the last.",
     "stores_of_another": f"different programs store different values to {{place}} of {{output}}. {_PROGRAMS}",
+    "stores_of_other_lanes": (
+        "a program stores different values to {place} of {output}, with tiles of two arrangements. On a GPU other "
+        "threads make the later store, perhaps before the first: store each element once."
+    ),
     "loads_of_another": f"a program reads {{place}} of {{output}}, which another program has stored. {_PROGRAMS}",
     "loads_of_other_lanes": (
         "a program stores {place} of {output} and reads it back with a tile of another arrangement. On a GPU other "
@@ -161,7 +166,7 @@ class Case:
         for name, bound in self._oracle.limits(self._check).items():
             value = measurements.get(name)
             if value is not None and value > bound:
-                return f"The result is right, but {_limit_text(name, value, bound)}"
+                return f"{RIGHT_BUT}, but {_limit_text(name, value, bound)}"
         return ""
 
 
@@ -172,7 +177,7 @@ def _disputed(reply: CheckReply) -> str:
             element = reply.measurements.get(f"{name}.{output}")
             if element is not None:
                 place = _element(int(element), raw.shape)
-                return f"The result is right here, but {text.format(place=place, output=output)}"
+                return f"{RIGHT_BUT} here, but {text.format(place=place, output=output)}"
     return ""
 
 

@@ -29,6 +29,7 @@ class Authors:
 
     * ``stores_of_another``: two programs store different values;
     * ``stores_twice``: one store has different values for it;
+    * ``stores_of_other_lanes``: a program stores different values with tiles of two arrangements;
     * ``loads_of_another``: a program loads what another has stored;
     * ``loads_of_other_lanes``: a program loads what it has stored itself, with a tile of another arrangement.
     """
@@ -68,12 +69,16 @@ class Authors:
         elements, lanes = self._touched(buffer, addresses, active)
         size = buffer.tensor.numel()
         programs = self._programs.setdefault(buffer.name, np.full(size, _NOBODY, dtype=np.int64))
-        others = (programs[elements] != _NOBODY) & (programs[elements] != _program())
-        if others.any():
-            different = _memory(buffer)[elements] != _bits_of(buffer, values, addresses)
-            self._dispute("stores_of_another", buffer, elements, others & different)
+        authors = self._lanes.setdefault(buffer.name, np.full(size, _NOBODY, dtype=np.int64))
+        again = programs[elements] != _NOBODY
+        if again.any():
+            different = again & (_memory(buffer)[elements] != _bits_of(buffer, values, addresses))
+            own = programs[elements] == _program()
+            self._dispute("stores_of_another", buffer, elements, different & ~own)
+            others = (authors[elements] != lanes) & (authors[elements] != _EVERYBODY)
+            self._dispute("stores_of_other_lanes", buffer, elements, different & own & others)
         programs[elements] = _program()
-        self._lanes.setdefault(buffer.name, np.full(size, _NOBODY, dtype=np.int64))[elements] = lanes
+        authors[elements] = lanes
 
     def stored(self, buffer: Buffer, addresses: Any, active: Any, values: Any) -> None:
         """Look at what a store has left: each lane's value, if no other lane had a different one."""

@@ -37,9 +37,10 @@ def _checked(set_attribute: Callable[[Any, str, Any], None]) -> Callable[[Any, s
             data = np.atleast_1d(self.data)
             for axis, value in enumerate(values):
                 if not holds(data, axis, int(value), size):
+                    place = f" along axis {axis}" if data.size > 1 else ""
                     raise Violation(
-                        f"tl.{name} promises {value} along axis {axis}, and that is not so here: on a GPU it makes the "
-                        "compiler load the wrong elements. Correct the promise, or leave it out."
+                        f"tl.{name} promises {value}{place}, and that is not so here: on a GPU the "
+                        "compiler may load the wrong elements. Correct the promise, or leave it out."
                     )
 
     return set_true_attribute
@@ -70,11 +71,15 @@ def _others(data: Any, axis: int) -> list[int]:
 
 
 def _is_multiple(data: Any, axis: int, value: int, size: int) -> bool:
-    """Whether the first number of each run of consecutive ones is a multiple, as the compiler takes it."""
-    if size > 1:
-        value = min(value, _ALIGNED)
-    starts = np.take(data, range(0, data.shape[axis], _run_length(data, axis, size)), axis=axis)
-    return value == 0 or not (starts.astype(np.int64) % value).any()
+    """Whether the first number of each run of consecutive ones is a multiple, as the compiler takes it.
+
+    It asks only about the axis along which elements lie side by side: that one decides what is loaded at once.
+    """
+    runs = [_run_length(data, each, size) for each in range(data.ndim)]
+    if runs[axis] < max(runs) or value == 0:
+        return True
+    starts = np.take(data, range(0, data.shape[axis], runs[axis]), axis=axis).astype(np.int64)
+    return not (starts % (min(value, _ALIGNED) if size > 1 else value)).any()
 
 
 _HINTS = {

@@ -7,7 +7,7 @@ import torch
 
 from autograder.catalogue import Check
 from autograder.judge.diagnosis import UNWRITTEN, Probe
-from autograder.judge.mass import mass_clue
+from autograder.judge.mass import mass_clue, period
 from autograder.probes import MassView
 
 VIEW = MassView("mass", "o", "block_m", "block_n", "seqlen_k", hidden="keys in the future")
@@ -24,10 +24,14 @@ def weights(causal: bool = False, seed: int = 3) -> torch.Tensor:
     return torch.stack([p[:, c * 4 : c * 4 + 4].sum(1) for c in range(CHUNKS)], 1)
 
 
+def columns(got: torch.Tensor) -> torch.Tensor:
+    """The output that weights by chunk make: its columns repeat."""
+    return torch.nn.functional.pad(got, (0, period(CHUNKS) - got.shape[1])).repeat(1, 2)
+
+
 def clue(got: torch.Tensor, right: torch.Tensor | None = None) -> str | None:
     right = weights() if right is None else right
-    right = torch.nn.functional.pad(right, (0, got.shape[1] - CHUNKS))
-    probe = Probe(Check("mass", "tiny", 0.0, "", CASE), {}, {"o": got}, {"o": right})
+    probe = Probe(Check("mass", "tiny", 0.0, "", CASE), {}, {"o": columns(got)}, {"o": columns(right)})
     found = mass_clue(VIEW, probe)
     return found[1] if found is not None else None
 
@@ -90,7 +94,7 @@ def test_some_queries_alone_may_be_off() -> None:
 
 def test_the_table_holds_the_means_of_each_query_tile() -> None:
     got, right = without(3), weights()
-    found = mass_clue(VIEW, Probe(Check("mass", "tiny", 0.0, "", CASE), {}, {"o": got}, {"o": right}))
+    found = mass_clue(VIEW, Probe(Check("mass", "tiny", 0.0, "", CASE), {}, {"o": columns(got)}, {"o": columns(right)}))
     assert found is not None
     table = found[2]
     assert table["rows"] == [[0, 3], [4, 7]]
@@ -98,3 +102,17 @@ def test_the_table_holds_the_means_of_each_query_tile() -> None:
     assert table["got"][1][0] == pytest.approx(float(got[4:, 0].mean()), abs=1e-4)
     assert [row[3] for row in table["got"]] == [0.0, 0.0]
     assert all(sum(row) == pytest.approx(1.0, abs=1e-3) for row in table["expected"])
+
+
+@pytest.mark.parametrize("wrong", [slice(0, 1), slice(0, 10, 2), slice(4, 10)])
+def test_of_a_kernel_that_treats_columns_differently_nothing_is_said(wrong: slice) -> None:
+    got = columns(weights())
+    got[:, wrong] = 0
+    probe = Probe(Check("mass", "tiny", 0.0, "", CASE), {}, {"o": got}, {"o": columns(weights())})
+    assert mass_clue(VIEW, probe) is None
+
+
+def test_weights_of_nothing_are_one_number() -> None:
+    got = weights()
+    got[2:4] = 0
+    assert clue(got) == "The weights of queries 2-3 add up to 0 on the real keys, not to 1."

@@ -10,8 +10,8 @@ from autograder.probes import SeriesView
 RIGHT = (True, True, True, True)
 
 
-def view(condition: str = "", **only: str) -> SeriesView:
-    return SeriesView(("c_1", "c_2", "c_3", "c_4"), (1, 2, 3, 4), "chunk of keys", condition, only)
+def view(condition: str = "", scope: str = "", **only: str) -> SeriesView:
+    return SeriesView(("c_1", "c_2", "c_3", "c_4"), (1, 2, 3, 4), "chunk of keys", condition, scope, only)
 
 
 def said(*courses: Course) -> str | None:
@@ -27,7 +27,7 @@ def said(*courses: Course) -> str | None:
         ((False,) * 4, "The result is wrong already with a single chunk of keys, before any are joined."),
         ((True, False, True, False), "The result is wrong with 2 and 4 chunks of keys and otherwise right."),
         ((False, True, True, True), "The result is wrong with 1 chunk of keys and otherwise right."),
-        (RIGHT, "The result is right with one to four whole chunks of keys."),
+        (RIGHT, "The result is right with one to four chunks of keys."),
     ],
 )
 def test_one_output(steps: tuple[bool, ...], text: str) -> None:
@@ -55,13 +55,20 @@ def test_several_series_tell_under_which_condition_it_goes_wrong() -> None:
     plain, causal = view("without the mask"), view("with the mask")
     fine, wrong = {"o": RIGHT}, {"o": (True, False, False, False)}
     assert said(Course(plain, fine), Course(causal, wrong)) == (
-        "Without the mask the result is right with one to four whole chunks of keys. With the mask, the result is "
+        "Without the mask the result is right with one to four chunks of keys; with the mask, the result is "
         "right with one chunk of keys and wrong from the second on."
     )
     assert said(Course(plain, wrong), Course(causal, fine)) == (
         "The result is right with one chunk of keys and wrong from the second on."
     )
     assert said(Course(plain, fine), Course(causal, fine)) == (
-        "Without the mask and with the mask the result is right with one to four whole chunks of keys."
+        "Without the mask and with the mask the result is right with one to four chunks of keys."
     )
     assert said() is None
+
+
+def test_what_need_not_hold_elsewhere_is_said_first() -> None:
+    late = (True, False, False, False)
+    assert said(Course(view(scope="with one query"), {"o": late, "lse": late})) == (
+        "With one query: the result is right with one chunk of keys and wrong from the second on."
+    )

@@ -43,6 +43,9 @@ def wrong(course: Course, cpu_grader: Grader, tmp_path: Path) -> Wrong:
     return grade
 
 
+FLASH = "With 32 queries and whole chunks of keys: "
+
+
 @pytest.mark.parametrize(
     ("label", "said"),
     [
@@ -52,20 +55,21 @@ def wrong(course: Course, cpu_grader: Grader, tmp_path: Path) -> Wrong:
         ("one_shot_attention/causal_forgotten", "With the causal mask, queries give weight to keys in the future."),
         (
             "flash_attention/chunk_max",
-            "The result is right with one chunk of keys and wrong from the second on.",
+            FLASH + "the result is right with one chunk of keys and wrong from the second on.",
         ),
         (
             "flash_attention/acc_not_rescaled",
-            "o is right with one chunk of keys and wrong from the second on, and lse is right throughout. lse is made "
-            "of m_i and l_i, which fit each other then: look at acc, and at what it is divided by.",
+            FLASH + "o is right with one chunk of keys and wrong from the second on, and lse is right throughout. lse "
+            "is made of m_i and l_i, which fit each other then: look at acc, at what it is divided by, and at the "
+            "store of o.",
         ),
         (
             "flash_attention/scale_forgotten",
-            "The result is wrong already with a single chunk of keys, before any are joined.",
+            FLASH + "the result is wrong already with a single chunk of keys, before any are joined.",
         ),
         (
             "online_softmax_update/l_not_rescaled",
-            "The result is right with one chunk of keys and wrong from the second on.",
+            "With 32 rows and nothing masked: the result is right with one chunk of keys and wrong from the second on.",
         ),
         ("flash_attention/loop_carried_type", None),
     ],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from autograder.trace_words import only_output
+
 from .conftest import ROOT, Trace, mistake
 
 UNUSUAL = sorted(
@@ -176,3 +178,8 @@ def test_any_check_can_be_traced(traced: Trace) -> None:
     found = traced(case="cached_keys")
     assert found.outcome == "same"
     assert [step.keys for step in found.cases[0].steps][-1] == (80, 81)
+
+
+def test_an_output_that_is_right_is_not_called_wrong() -> None:
+    message = "The result is right here, but one store has several values for element 0 of o."
+    assert only_output(None, message) == f"Every state is as expected. {message}"

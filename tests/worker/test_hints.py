@@ -24,6 +24,9 @@ TRUE = [
     "x = tl.multiple_of(a_ptr + offs, 16)",
     PLACE + "x = tl.max_contiguous(at, [1, 4])",
     PLACE + "x = tl.multiple_of(at, [1, 8])",
+    PLACE + "x = tl.multiple_of(at, [16, 4])",  # rows are not side by side
+    PLACE + "x = tl.multiple_of(a_ptr + at, [16, 16])",
+    "x = tl.multiple_of((offs * 8)[:, None], [8, 1])",
     PLACE + "x = tl.max_constancy(at * 0, [32, 4])",
 ]
 FALSE = [
@@ -35,7 +38,8 @@ FALSE = [
     ("x = tl.max_contiguous(a_ptr + offs * 2, 4)", "max_contiguous promises 4"),
     ("x = tl.multiple_of(a_ptr + offs * 2, 16)", "multiple_of promises 16"),
     (PLACE + "x = tl.max_contiguous(at, [32, 1])", "max_contiguous promises 32 along axis 0"),
-    (PLACE + "x = tl.multiple_of(at, [16, 1])", "multiple_of promises 16 along axis 0"),
+    (PLACE + "x = tl.multiple_of(at + 2, [1, 4])", "multiple_of promises 4 along axis 1"),
+    ("x = tl.multiple_of((offs * 8)[:, None], [16, 1])", "multiple_of promises 16 along axis 0"),
 ]
 
 

@@ -94,9 +94,22 @@ DISPUTES = {
     ),
     "two_stores_of_the_same": ("tl.store(o_ptr + offs, x)", {}),
     "two_stores_of_nan": ('tl.store(o_ptr + offs, x + float("nan"))', {}),
+    "stored_twice_in_another_arrangement": (
+        "tl.store(o_ptr + offs, x + 1); tl.store(o_ptr + (31 - offs), x, mask=offs > 3)",
+        {"stores_of_other_lanes.o": 27.0, "stores_of_another.o": 0.0},
+    ),
+    "stored_twice_about_a_barrier": (
+        "o_ptr += 16 * tl.program_id(0); offs = tl.arange(0, 16); x = tl.load(a_ptr + offs); "
+        "tl.store(o_ptr + offs, x + 1); tl.debug_barrier(); tl.store(o_ptr + (15 - offs), x)",
+        {},
+    ),
+    "stored_twice_in_the_same_arrangement": (
+        "offs += 0 * tl.program_id(0); x += tl.program_id(0) * 0; tl.store(o_ptr + offs, x)",
+        {},
+    ),
     "cleared_by_all": (
         "tl.store(o_ptr + offs, x); tl.store(o_ptr + tl.program_id(0) + offs * 0, x + 1)",
-        {"stores_of_another.o": 0.0},
+        {"stores_of_another.o": 0.0, "stores_of_other_lanes.o": 0.0},
     ),
     "each_its_own": ("tl.store(o_ptr + offs, x, mask=offs == tl.program_id(0))", {}),
     "one_twice": ("tl.store(o_ptr + offs, x, mask=tl.program_id(0) < offs * 0 + 1); " * 2 + "offs = offs", {}),

@@ -8,7 +8,7 @@ def make_inputs(case, generator):
 
     ``spread`` scales the scores, ``shift`` moves all of them by that much.  ``rising`` makes keys grow along the sequence, so that the running maximum keeps
     moving from chunk to chunk.  ``keys_made``, in probes, is how many keys are made, of which the first seqlen_k are
-    used.  With ``one_hot``, v has a 1 in the column of its chunk, so that o holds the weights by chunk.
+    used.  With ``one_hot``, v has a 1 in the columns of its chunk, so that o holds the weights by chunk.
     """
     keys = case.get("keys_made", case["seqlen_k"])
     q = torch.randn(case["seqlen_q"], case["head"], generator=generator) * case["spread"]
@@ -19,8 +19,15 @@ def make_inputs(case, generator):
         q[:, 0], k[:, 0] = case["shift"] / case["scale"], 1.0
     v = torch.randn(keys, case["head"], generator=generator)
     if case.get("one_hot"):
-        v = torch.eye(case["head"])[torch.arange(keys) // case["block_n"]]
+        v = _one_hot(torch.arange(keys) // case["block_n"], case["head"])
     return {"q": q, "k": k[: case["seqlen_k"]], "v": v[: case["seqlen_k"]]}
+
+
+def _one_hot(chunk, width):
+    """1 in each column that is the row's chunk modulo an odd number above that of chunks, so that columns repeat."""
+    chunks = int(chunk.max()) + 1
+    period = chunks + 1 + chunks % 2
+    return (torch.arange(width) % period == chunk[:, None]).float()
 
 
 def oracle(case, inputs):

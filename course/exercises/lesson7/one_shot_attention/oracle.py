@@ -6,7 +6,7 @@ import torch
 def make_inputs(case, generator):
     """q, k, v: (nseq, head) float32. ``spread`` scales the scores, ``shift`` moves all of them by that much.
 
-    With ``one_hot_by``, in probes, v has a 1 in the column of its chunk of so many keys: o holds the weights by chunk.
+    With ``one_hot_by``, in probes, v has a 1 in the columns of its chunk of so many keys: o holds the weights by chunk.
     """
     shape = (case["nseq"], case["head"])
     q, k, v = (torch.randn(shape, generator=generator) for _ in range(3))
@@ -14,8 +14,15 @@ def make_inputs(case, generator):
     if case["shift"]:
         q[:, 0], k[:, 0] = case["shift"] / case["scale"], 1.0
     if "one_hot_by" in case:
-        v = torch.eye(case["head"])[torch.arange(case["nseq"]) // case["one_hot_by"]]
+        v = _one_hot(torch.arange(case["nseq"]) // case["one_hot_by"], case["head"])
     return {"q": q, "k": k, "v": v}
+
+
+def _one_hot(chunk, width):
+    """1 in each column that is the row's chunk modulo an odd number above that of chunks, so that columns repeat."""
+    chunks = int(chunk.max()) + 1
+    period = chunks + 1 + chunks % 2
+    return (torch.arange(width) % period == chunk[:, None]).float()
 
 
 def oracle(case, inputs):

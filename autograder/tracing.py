@@ -14,6 +14,7 @@ from pathlib import Path
 
 import torch
 
+from autograder import trees
 from autograder.catalogue import Check, Course, Exercise
 from autograder.errors import CourseError, UsageError
 from autograder.handin import split_lines
@@ -296,7 +297,7 @@ class _Lines:
         self._module = module
         self._statements = [
             (node.lineno, node.body[0].lineno - 1 if isinstance(node, ast.For | ast.While) else node.end_lineno)
-            for node in ast.walk(ast.parse(module.text))
+            for node in ast.walk(trees.parse(module.text))
             if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef | ast.If)
         ]
 

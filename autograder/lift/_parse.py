@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-import threading
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from autograder import trees
 from autograder.lift._types import Problem
 
 MAX_BYTES = 1 << 20
@@ -25,10 +24,6 @@ _HARD = re.compile(r"(?:async[ \t]+def|def|class)\b|@")
 _SOFT = re.compile(r"[^\W\d]")
 _DEF = re.compile(r"^(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
 _LINE = re.compile(r"(?<=\bline )\d+")
-
-# CPython counts the depth of syntax trees for all threads together, and two at once may end in a SystemError
-# (python/cpython#106905).
-_one_at_a_time = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +79,7 @@ def _size(statement: ast.stmt | Broken) -> int:
 def _try(text: str, first_line: int = 1) -> list[ast.stmt] | Problem:
     """The statements of ``text``, whose first line is ``first_line`` of the file, or why there are none."""
     try:
-        with _one_at_a_time, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text)
+        tree = trees.parse(text)
     except SyntaxError as error:
         shift = first_line - 1
         line = None if error.lineno is None else max(1, error.lineno) + shift

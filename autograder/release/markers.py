@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from autograder import trees
 from autograder.errors import MarkerError
 
 BEGIN = "### BEGIN SOLUTION"
@@ -80,7 +81,7 @@ def refuse_given_away(solution: str, stub: str, functions: Iterable[str], name: 
             does not parse, so that this cannot be told.
     """
     try:
-        written = ast.parse(solution).body
+        written = trees.parse(solution).body
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         where = f"{name}, line {line}" if line else name
@@ -106,7 +107,7 @@ def refuse_given_away(solution: str, stub: str, functions: Iterable[str], name: 
 
 def _parsed(stub: str) -> list[ast.stmt]:
     try:
-        return ast.parse(stub).body
+        return trees.parse(stub).body
     except (SyntaxError, ValueError):
         return []  # a stub may be one that has to be mended first
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder import trees
 from autograder.catalogue import Course, Exercise
 from autograder.errors import UsageError
 from autograder.handin import read_text, split_lines
@@ -100,9 +100,7 @@ def _replaced(lines: list[str], stub_lines: list[str], names: list[str]) -> list
 def _spans(lines: list[str]) -> Spans:
     """First and last line of every top-level function, by name; a stub's trailing comments belong to it."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            body = ast.parse("\n".join(lines)).body
+        body = trees.parse("\n".join(lines)).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return _spans_at_the_margin(lines)
     spans: dict[str, list[tuple[int, int]]] = {}

@@ -11,6 +11,8 @@ import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from autograder import trees
+
 _OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
@@ -51,7 +53,7 @@ class Mutant:
 
 def mutants(source: str, function: str) -> tuple[Mutant, ...]:
     """All mutants of a top-level function of ``source``, each text once."""
-    tree = ast.parse(source)
+    tree = trees.parse(source)
     node = next(item for item in tree.body if isinstance(item, ast.FunctionDef) and item.name == function)
     if ast.get_docstring(node) is not None:
         node.body = node.body[1:]

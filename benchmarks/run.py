@@ -6,7 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-BENCHMARKS = ("cold_check.py", "warm_checks.py", "target_checks.py", "class_grading.py", "class_memory.py")
+BENCHMARKS = (
+    "cold_check.py",
+    "warm_checks.py",
+    "target_checks.py",
+    "diagnosis.py",
+    "class_grading.py",
+    "class_memory.py",
+)
 
 
 def main() -> None:

@@ -57,7 +57,7 @@ class Request:
 
     ``thorough`` finishes a tier after a failure in it, so that a report can show all of the tier; without it an
     exercise ends with its first failed check.  ``diagnose`` looks for the mistake behind a failure, on the checks that
-    were left out as well.
+    were left out as well; with ``clues`` it runs the probes that are there to be shown, too.
     """
 
     handin: Path
@@ -67,6 +67,7 @@ class Request:
     student: str | None = None
     thorough: bool = True
     diagnose: bool = True
+    clues: bool = True
     repro_options: str = ""
 
 
@@ -311,7 +312,10 @@ class Grader:
 
         exercise, request = plan.exercise, run.request
         ask_why = request.diagnose and (exercise.mistakes.is_file() or bool(exercise.views))
-        probes = [probe for probe in exercise.probes if ask_why and self.device in probe.devices]
+        left_out = () if request.clues else {id for view in exercise.views for id in view.probes}
+        probes = [
+            probe for probe in exercise.probes if ask_why and self.device in probe.devices and probe.id not in left_out
+        ]
         cases = {
             check.id: self._case(exercise, check, seed_of(exercise, check, request)) for check in (*checks, *probes)
         }
@@ -340,7 +344,7 @@ class Grader:
         """A hash of all that verdicts depend on."""
         cases = [[check.id, check.tier, dict(check.case), seed_of(exercise, check, request)] for check in checks]
         source = [job.module, sorted(job.substitutes.items())]
-        how = [request.thorough, request.diagnose]
+        how = [request.thorough, request.diagnose, request.clues]
         return key_of(asdict(self.environment), __version__, self._digest(exercise), source, cases, how)
 
     def _digest(self, exercise: Exercise) -> str:

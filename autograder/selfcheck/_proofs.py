@@ -241,6 +241,7 @@ class SelfCheck:
                 reference=self._reference,
                 thorough=self._show is not None,
                 diagnose=diagnose or self._show is not None,
+                clues=self._show is not None,
             )
             return self._grader.grade(request)
 

@@ -10,7 +10,7 @@ NBGRADER := .venv-nbgrader
 STAMP := $(VENV)/.installed
 # How tests run: several files at once, no more than there is memory for; the tests of a file share what is slow to make.
 # One process more than cores: many tests wait for a process that they started.
-PARALLEL := -n $(shell expr $$(nproc 2>/dev/null || echo 2) + 1) --maxprocesses 4 --dist loadfile
+PARALLEL := -n $(shell expr $$(nproc 2>/dev/null || echo 2) + 1) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

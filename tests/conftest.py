@@ -65,3 +65,11 @@ def _runner(module: str, folder: Path) -> Run:
         return subprocess.run(command, cwd=cwd, capture_output=True, text=True, input=text, env=environment)
 
     return run
+
+
+# Files that take minutes begin first, so that none is left to itself at the end (with `--no-loadscope-reorder`).
+_LONGEST = ("tests/selfcheck/test_proofs.py", "tests/bulk/test_whole_class.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST))

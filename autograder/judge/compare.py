@@ -55,10 +55,10 @@ def compare(
     if tuple(got.shape) != tuple(exact.shape):
         return Comparison(name, f"{said} has shape {tuple(got.shape)}, expected {tuple(exact.shape)}.")
     if raw is not None and (left := unwritten(raw)).any():
-        where = _where(
-            name, left, got, exact, picture=_unwritten_picture(left, got, exact, plain, kind, layout), said=said
-        )
-        return Comparison(name, f"{_places(left, said)} never written.", where=where)
+        wrong = _wrong_elements(got, exact, plain, kind)
+        picture = share_picture(wrong, left, layout) if layout is not None else None
+        message = f"{_places(left, said)} never written{_of_the_written(wrong & ~left, left, layout)}."
+        return Comparison(name, message, where=_where(name, left, got, exact, picture=picture, said=said))
     if not exact.is_floating_point():
         return _compare_exact(name, got, exact, said, layout)
     got64, exact64 = got.double(), exact.double()
@@ -147,19 +147,28 @@ def _picture(wrong: torch.Tensor, layout: Layout | None) -> dict[str, Any] | Non
     return share_picture(wrong, None, layout) if layout is not None else None
 
 
-def _unwritten_picture(
-    left: torch.Tensor, got: torch.Tensor, exact: torch.Tensor, plain: torch.Tensor, kind: str, layout: Layout | None
-) -> dict[str, Any] | None:
-    """What was never written, beside what was written wrong."""
-    if layout is None:
-        return None
+def _wrong_elements(got: torch.Tensor, exact: torch.Tensor, plain: torch.Tensor, kind: str) -> torch.Tensor:
+    """Which elements are not what they must be, each by itself."""
     if kind == "exact" or not exact.is_floating_point():
-        wrong = got != exact
-    else:
-        bar, _ = _bar(exact, plain, torch.isfinite(exact))
-        got64 = got.double()
-        wrong = ~((got64 == exact) | ((got64 - exact).abs() <= bar))
-    return share_picture(wrong, left, layout)
+        return got != exact
+    bar, _ = _bar(exact, plain, torch.isfinite(exact))
+    got64 = got.double()
+    return ~((got64 == exact) | ((got64 - exact).abs() <= bar))
+
+
+def _of_the_written(wrong: torch.Tensor, left: torch.Tensor, layout: Layout | None) -> str:
+    """The rest of a sentence that says what was never written; "" if that is all there is."""
+    written = left.numel() - int(left.sum())
+    if written == 0:
+        return ""
+    count = int(wrong.sum())
+    if count == 0:
+        return "; the rest is right"
+    if count == written:
+        return "; the rest is wrong"
+    place = words(wrong, layout) if layout is not None and count > 1 else ""
+    verb = "is" if count == 1 else "are"
+    return f"; of the {written} elements that were written, {count} {verb} wrong{f': {place}' if place else ''}"
 
 
 def _bar(exact: torch.Tensor, plain: torch.Tensor, finite: torch.Tensor) -> tuple[float, float]:

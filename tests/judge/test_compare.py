@@ -64,9 +64,25 @@ def test_rows_that_were_never_written_are_named() -> None:
     got.view(torch.int32)[5:] = struct.unpack("<i", POISON["float32"])[0]
     assert torch.isnan(torch.tensor(poison))
     result = judge(got, exact, raw=True)
-    assert result.message == "Rows 5-7 of o were never written."
+    assert result.message == "Rows 5-7 of o were never written; the rest is right."
     assert result.where is not None
     assert result.where["rows"] == [[5, 7]]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (0, "; the rest is right."),
+        (5, "; the rest is wrong."),
+        (1, "; of the 20 elements that were written, 4 are wrong."),
+    ],
+)
+def test_what_was_written_is_spoken_of_where_rows_are_missing(wrong: int, said: str) -> None:
+    exact = torch.ones(8, 4, dtype=torch.float64)
+    got = torch.ones(8, 4)
+    got[:wrong] = 3.0
+    got.view(torch.int32)[5:] = struct.unpack("<i", POISON["float32"])[0]
+    assert judge(got, exact, raw=True).message == f"Rows 5-7 of o were never written{said}"
 
 
 def test_a_computed_nan_is_not_taken_for_unwritten() -> None:

@@ -164,7 +164,10 @@ def test_what_was_never_written_is_told_from_what_is_wrong() -> None:
     got[32:64] = 5.0
     got.view(torch.int32)[64:] = struct.unpack("<i", POISON["float32"])[0]
     result = compare("o", "close", got, exact, exact.float(), got, None, TILES)
-    assert result.message == "Rows 64-69 of o were never written."
+    assert result.message == (
+        "Rows 64-69 of o were never written; of the 2048 elements that were written, 1024 are wrong: "
+        "query tile 1 (rows 32-63), every column."
+    )
     assert result.where is not None
     assert [row[0] for row in result.where["picture"]["wrong"]] == [0.0, 1.0, 0.0]
     assert [row[0] for row in result.where["picture"]["unwritten"]] == [0.0, 0.0, 1.0]

@@ -2,6 +2,7 @@
 
     python -m tests.reports.snapshots                write the reports anew from the stored documents
     python -m tests.reports.snapshots --documents    grade the wrong kernels anew as well (a minute)
+    python -m tests.reports.snapshots --documents NAME...    only these
 
 A document is made once, so that reports do not change with the machine; look at the difference before it is kept.
 """
@@ -106,8 +107,8 @@ def main() -> None:
     if "--documents" in sys.argv:
         course = load_course(ROOT)
         with Grader(course, "cpu") as grader:
-            for name, failure in FAILURES.items():
-                result = graded(course, grader, failure)
+            for name in [name for name in sys.argv[1:] if name in FAILURES] or FAILURES:
+                result = graded(course, grader, FAILURES[name])
                 (FOLDER / f"{name}.json").write_text(to_json(_of_no_machine(result)), encoding="utf-8")
                 print(name, result.exercises[0].outcome)
     for name in FAILURES:

@@ -18,6 +18,9 @@ from autograder.session import Grader, Request
 
 MOST_RUNS = 60
 
+# Numbers of a case from this on may be the size of a tile.
+_LEAST_TILE = 8
+
 # What a smaller case can show as well.  What never ends would take its whole time again and again.
 _SHRINKABLE = frozenset({"fail", "compile-error"})
 
@@ -26,13 +29,15 @@ _SHRINKABLE = frozenset({"fail", "compile-error"})
 class Smallest:
     """What is left of a failing check: the smallest case that fails, and what it was made from.
 
-    ``runs`` is the number of cases that were run, ``complete`` whether the search came to its end within its bound.
+    ``runs`` is the number of cases that were run, ``complete`` whether the search came to its end within its bound, and
+    ``endless`` whether it was given up because a smaller case ran out of time.
     """
 
     check: Check
     tried: Tried
     runs: int
     complete: bool
+    endless: bool = False
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -73,7 +78,7 @@ def smallest_failing(
         if smaller is None:
             break
         start = smaller
-    return Smallest(check, start, search.runs, search.left > 0)
+    return Smallest(check, start, search.runs, search.left > 0, search.endless)
 
 
 class _Search:
@@ -86,10 +91,11 @@ class _Search:
         self._outcome: str | None = None
         self._passed: set[tuple[Any, ...]] = set()
         self.runs = 0
+        self.endless = False  # a case ran out of time: each of the next may take as long
 
     @property
     def left(self) -> int:
-        return MOST_RUNS - self.runs
+        return 0 if self.endless else MOST_RUNS - self.runs
 
     def first_failing(self, checks: Sequence[Check]) -> Tried | None:
         """The first of some cases that fails as the check does; none is run twice, and no more than are left."""
@@ -103,7 +109,8 @@ class _Search:
                 found.append(tried)
                 return False
             self._passed.add(_key(tried.check))
-            return True
+            self.endless = tried.outcome == "timeout"
+            return not self.endless
 
         if new:
             run_cases(self._grader.pool, self.plan, new, self._seed, self._grader.device, take)
@@ -123,7 +130,10 @@ def _one_round(search: _Search, check: Check, start: Tried) -> Tried | None:
 
 
 def _smaller(plan: Plan, check: Check, now: Check, key: str) -> Iterator[Check]:
-    """A case with smaller and smaller changes of one setting: first all the way, then half of it, then a quarter ..."""
+    """A case with smaller and smaller changes of one setting: first all the way, then half of it, then a quarter ...
+
+    What leaves as much over as now when it is cut into tiles comes in between: ragged ends are what many mistakes need.
+    """
     value, target = now.case[key], least(plan.exercise, check, key)
     if isinstance(value, bool) or not isinstance(value, int):
         if value != target:
@@ -132,9 +142,14 @@ def _smaller(plan: Plan, check: Check, now: Check, key: str) -> Iterator[Check]:
     unit = step(plan.exercise, check, key)
     low = -(-target // unit)
     steps = value // unit - low
+    values = set()
     while steps > 0:
-        yield _with(now, key, (value // unit - steps) * unit)
+        values.add((value // unit - steps) * unit)
         steps //= 2
+    for tile in {size for size in now.case.values() if type(size) is int and size >= _LEAST_TILE}:
+        values.update(range(value % tile, min(value, 3 * tile), tile))
+    for smaller in sorted(size for size in values if low * unit <= size < value and size % unit == 0):
+        yield _with(now, key, smaller)
 
 
 def _with(check: Check, key: str, value: Any) -> Check:

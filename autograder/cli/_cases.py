@@ -73,12 +73,14 @@ def print_smallest(course: Course, grader: Grader, request: Request, result: Run
 
 def _print(found: Smallest, exercise: str, check: str, request: Request, device: str) -> None:
     bound = "" if found.complete else f"; the search ends after {MOST_RUNS}"
+    if found.endless:
+        bound = "; the next one ran out of time, and the search ended there"
     _say(f"smallest case of {check} that fails, of {found.runs} tried{bound}:")
     _say(_case(found.tried.check.case), 2)
     _say(f"inputs: {_shapes(found.tried.shapes)}", 2)
     _say(f"{found.tried.outcome}: {found.tried.message}", 2)
     if not found.settings:
-        _say("No smaller case fails.", 2)
+        _say("None of the smaller cases that were tried fails.", 2)
     settings = "".join(f" --set {key}={shown(value)}" for key, value in found.settings.items())
     command = f"grade check {exercise} --case {check}{settings} --seed {request.seed} --device {device}"
     click.echo(f"  again: {command}{request.repro_options}")  # in one line, to be copied

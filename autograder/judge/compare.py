@@ -64,9 +64,13 @@ def compare(
     got64, exact64 = got.double(), exact.double()
     special = _special(got64, exact64)
     if special.any():
+        wrong = _wrong_elements(got, exact, plain, kind)
+        rest = int(wrong.sum()) - int(special.sum())
         message = _special_message(said, special, got64, exact64, layout)
+        if rest:
+            message += f" {rest} others are wrong too."
         return Comparison(
-            name, message, where=_where(name, special, got64, exact64, picture=_picture(special, layout), said=said)
+            name, message, where=_where(name, special, got64, exact64, picture=_picture(wrong, layout), said=said)
         )
     if kind == "exact":
         return _compare_exact(name, got64, exact64, said, layout)

@@ -15,6 +15,10 @@ from autograder.result import Clue, Diagnosis
 # Failures that a model of a mistake may explain: there are outputs, or the compiler's word.
 _EXPLAINED = frozenset({"fail", "compile-error"})
 
+# All that is run after the verdict may take this many times the patience: names are worth more than what is shown, and
+# an ordinary kernel takes a tenth of it.
+_IN_ALL = 4.0
+
 
 @dataclass(frozen=True, slots=True)
 class Findings:
@@ -31,7 +35,8 @@ class Inquiry:
     A hidden check that fails costs its own weight: what a student sees passed at home is passed here as well.
     ``cases`` holds the checks' cases and, if ``ask_why``, those of the probes behind them: all are one job, as a second
     one would import, open the GPU and compile once more.  ``thorough`` finishes a tier after a failure in it.
-    ``patience`` is how many seconds the probes that are there to be shown may take; None is no limit.
+    ``patience`` is how many seconds the probes that are there to be shown may take, and `_IN_ALL` times as many all
+    that is run after the verdict; None is no limit.
     """
 
     def __init__(
@@ -90,9 +95,12 @@ class Inquiry:
 
     @property
     def _is_tired(self) -> bool:
-        """Whether a slow kernel's clues would cost more than they are worth."""
-        spent = sum(reply.seconds for id, reply in self._replies.items() if id in self._shown)
-        return self._patience is not None and spent > self._patience
+        """Whether to ask a slow kernel why would cost more than it is worth."""
+        if self._patience is None:
+            return False
+        shown = sum(reply.seconds for id, reply in self._replies.items() if id in self._shown)
+        after = sum(reply.seconds for id, reply in self._replies.items() if id not in self._verdicts)
+        return shown > self._patience or after > _IN_ALL * self._patience
 
     @property
     def _explainable(self) -> bool:

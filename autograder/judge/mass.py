@@ -2,6 +2,7 @@
 
 The values of such a probe are one-hot by chunk of keys: column c of the output is the sum of a query's weights on the
 keys of chunk c, as far as their values arrive.  Softmax weights add up to 1, and keys that a query must not see have 0.
+Of the weights themselves nothing is known: right ones look wrong where v is read or o is stored in the wrong place.
 The columns repeat with an odd `period`: a kernel that treats columns differently shows in copies that differ, and of
 its weights nothing can be said.
 """
@@ -86,14 +87,14 @@ class _Chunks:
 
 def _sentence(view: MassView, got: torch.Tensor, right: torch.Tensor, chunks: _Chunks, rows: int) -> tuple[int, str]:
     if view.hidden and bool(((right == 0) & (got > _SEEN)).any()):
-        return PLACE, f"Queries give weight to {view.hidden}."
+        return PLACE, f"Values of {view.hidden} reach queries."
     every = range(got.shape[1])
     silent = [c for c in every if float(got[:, c].max()) < _NONE and float(right[:, c].max()) > _SEEN]
     heard = [c for c in every if c not in silent]
     if silent and heard:
         if len(heard) == 1 and len(silent) > 1:
-            return PLACE, f"Only {chunks.named(heard)} count: the values of all others reach no query."
-        return PLACE, f"{_capital(chunks.named(silent))} count for nothing: their values reach no query."
+            return PLACE, f"Only the values of {chunks.named(heard)} reach a query."
+        return PLACE, f"The values of {chunks.named(silent)} reach no query."
     if (place := _unseen(got, right, chunks, rows)) is not None:
         return PLACE, place
     if (equal := _alike(got, right, chunks.whole)) is not None:
@@ -102,12 +103,12 @@ def _sentence(view: MassView, got: torch.Tensor, right: torch.Tensor, chunks: _C
     wrong = (total - due).abs() > _SEEN
     if bool(wrong.any()):
         low, high = float(total[wrong].min()), float(total[wrong].max())
-        size = f"{low:.3g}" if high - low <= 0.01 * abs(high) else f"between {low:.3g} and {high:.3g}"
+        size = _size(low) if high - low <= 0.01 * abs(high) else f"between {_size(low)} and {_size(high)}"
         numbers = [int(row) for row in wrong.nonzero().flatten()]
         some = f"{'query' if len(numbers) == 1 else 'queries'} {span_text(spans(numbers))}"
         whose = "a query" if bool(wrong.all()) else some
-        return SUM, f"The weights of {whose} add up to {size} on the real keys, not to 1."
-    return KEYS, "The weights of each query add up to 1, as they should, but do not lie on the right keys."
+        return SUM, f"The shares of the values that reach {whose} add up to {size}, not to 1."
+    return KEYS, "The shares of the values that reach a query add up to 1, as they should, but of other keys' values."
 
 
 def _unseen(got: torch.Tensor, right: torch.Tensor, chunks: _Chunks, rows: int) -> str | None:
@@ -121,19 +122,18 @@ def _unseen(got: torch.Tensor, right: torch.Tensor, chunks: _Chunks, rows: int) 
     if not found:
         return None
     tile, c = found[0]
-    return f"{_capital(chunks.named([c]))} count for nothing in query tile {tile}" + (
-        ", and others do so in theirs." if len(found) > 1 else "."
-    )
+    more = ", and likewise in other tiles" if len(found) > 1 else ""
+    return f"In query tile {tile} the values of {chunks.named([c])} reach no query{more}."
 
 
 def _alike(got: torch.Tensor, right: torch.Tensor, whole: int) -> str | None:
     """Chunks that count the same for each query, where they should not."""
-    for first, which in ((0, "All whole chunks of keys"), (1, "All whole chunks of keys but the first")):
+    for first, which in ((0, "all whole chunks of keys"), (1, "all whole chunks of keys but the first")):
         some, due = got[:, first:whole], right[:, first:whole]
         if some.shape[1] < 2 or float(some.max()) < _SEEN:
             continue
         if float((some.amax(1) - some.amin(1)).max()) < _ALIKE and float((due.amax(1) - due.amin(1)).max()) > _SEEN:
-            return f"{which} count the same for a query, whatever the keys are."
+            return f"The values of {which} reach a query in equal shares, whatever the keys are."
     return None
 
 
@@ -141,5 +141,6 @@ def _means(weights: torch.Tensor, tiles: list[tuple[int, int]]) -> list[list[flo
     return [[round(float(x), 4) for x in weights[first : last + 1].mean(0)] for first, last in tiles]
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _size(share: float) -> str:
+    """A share with as many digits as it takes not to read as 1."""
+    return next((text for digits in (3, 4) if (text := f"{share:.{digits}g}") != "1"), f"{share:.5g}")

@@ -20,6 +20,9 @@ _FEWEST_COLUMNS = 8
 _ALMOST_ALL = 0.9
 # Sizes of error are worth a picture if some cells are this much further off than others.
 _STRUCTURE = 100.0
+# Cells within this factor of the largest, or of the smallest, are like it; and more than a few places are none.
+_LIKE = 10.0
+_FEW = 3
 # Cells of such a picture are wide, so that the data's own noise averages out.
 _WIDE = 4
 
@@ -65,16 +68,28 @@ def words(wrong: torch.Tensor, layout: Layout) -> str:
 def extremes(error: torch.Tensor, bar: float, layout: Layout) -> str:
     """Where errors are largest and where smallest, if that differs by much: ``by the most in rows 0-3 and by ...``.
 
-    ``error`` has no NaN and no infinity; what is below the bar is rounding.
+    ``error`` has no NaN and no infinity; what is below the bar is rounding, and a part of which all is right is for
+    others to name.
     """
     for d in range(error.ndim):
         candidates = _divisions(error.shape[d], layout.blocks[d], MOST_ROWS)
         sizes = [max(bar, _rms(error.narrow(d, a, b - a + 1))) for a, b in candidates[-1].spans]
         low, high = min(sizes), max(sizes)
-        if high >= _STRUCTURE * low > 0:
-            most, least = (_named(layout.axes[d].of, [candidates[-1].spans[sizes.index(size)]]) for size in (high, low))
-            return f"by the most in {most} and by the least in {least}"
+        if low <= bar or high < _STRUCTURE * low:
+            continue
+        most = _those(candidates[-1].spans, [size * _LIKE >= high for size in sizes])
+        least = _those(candidates[-1].spans, [size <= _LIKE * low for size in sizes])
+        if max(len(most), len(least)) <= _FEW:
+            of = layout.axes[d].of
+            return f"by the most in {_named(of, most)} and by the least in {_named(of, least)}"
     return ""
+
+
+def _those(cells: Spans, chosen: Sequence[bool]) -> Spans:
+    """The chosen cells, adjacent ones as one."""
+    return spans(
+        [i for (first, last), taken in zip(cells, chosen, strict=True) if taken for i in range(first, last + 1)]
+    )
 
 
 def share_picture(wrong: torch.Tensor, left: torch.Tensor | None, layout: Layout) -> dict[str, Any] | None:
@@ -268,7 +283,7 @@ def _along(side: torch.Tensor, axis: Axis, block: int) -> str:
         if len(touched) == 1:
             return f"{_named(axis.of, spans(numbers))} in {axis.tile} {touched[0]}"
         lanes = tiles[0]
-        if all(torch.equal(tile, lanes[: len(tile)]) for tile in tiles):
+        if all(bool(tile.any()) and torch.equal(tile, lanes[: len(tile)]) for tile in tiles):
             inside = [int(i) for i in lanes.nonzero().flatten()]
             return f"{_named(axis.of, spans(inside))} of every {axis.tile}"
     return _named(axis.of, spans(numbers))

@@ -32,7 +32,7 @@ class MassTable:
     @property
     def title(self) -> str:
         condition = f", {self.condition}" if self.condition else ""
-        return f"attention in percent{condition}: rows down, chunks of keys across"
+        return f"values that reach the queries, in percent{condition}: rows down, chunks of keys across"
 
 
 def read_mass(clue: Clue) -> MassTable | None:

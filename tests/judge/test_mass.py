@@ -45,11 +45,14 @@ def without(*chunks: int) -> torch.Tensor:
 @pytest.mark.parametrize(
     ("got", "said"),
     [
-        (without(3), "Keys 12-13 (chunk 3) count for nothing: their values reach no query."),
-        (without(1, 2), "Keys 4-11 (chunks 1-2) count for nothing: their values reach no query."),
-        (without(1, 2, 3), "Only keys 0-3 (chunk 0) count: the values of all others reach no query."),
-        (weights() * 0.5, "The weights of a query add up to 0.5 on the real keys, not to 1."),
-        (weights(seed=4), "The weights of each query add up to 1, as they should, but do not lie on the right keys."),
+        (without(3), "The values of keys 12-13 (chunk 3) reach no query."),
+        (without(1, 2), "The values of keys 4-11 (chunks 1-2) reach no query."),
+        (without(1, 2, 3), "Only the values of keys 0-3 (chunk 0) reach a query."),
+        (weights() * 0.5, "The shares of the values that reach a query add up to 0.5, not to 1."),
+        (
+            weights(seed=4),
+            "The shares of the values that reach a query add up to 1, as they should, but of other keys' values.",
+        ),
         (weights(), None),
         (weights() + 1e-5, None),
         (torch.full((8, 4), torch.nan), None),
@@ -66,30 +69,33 @@ def test_the_sentence(got: torch.Tensor, said: str | None) -> None:
 def test_a_chunk_that_one_query_tile_does_not_see() -> None:
     got = weights()
     got[4:, 0] = 0
-    assert clue(got) == "Keys 0-3 (chunk 0) count for nothing in query tile 1."
+    assert clue(got) == "In query tile 1 the values of keys 0-3 (chunk 0) reach no query."
     got[:4, 2] = 0
-    assert clue(got) == "Keys 8-11 (chunk 2) count for nothing in query tile 0, and others do so in theirs."
+    assert clue(got) == "In query tile 0 the values of keys 8-11 (chunk 2) reach no query, and likewise in other tiles."
 
 
 def test_weights_on_the_future() -> None:
     right = weights(causal=True)
     assert bool((right == 0).any())
-    assert clue(weights(), right) == "Queries give weight to keys in the future."
+    assert clue(weights(), right) == "Values of keys in the future reach queries."
     assert clue(right, right) is None
 
 
 def test_chunks_that_count_the_same() -> None:
     got = torch.tensor([[0.2, 0.3, 0.3, 0.2]]).repeat(8, 1)
-    assert clue(got) == "All whole chunks of keys but the first count the same for a query, whatever the keys are."
+    assert (
+        clue(got)
+        == "The values of all whole chunks of keys but the first reach a query in equal shares, whatever the keys are."
+    )
     assert clue(torch.tensor([[0.3, 0.3, 0.3, 0.1]]).repeat(8, 1)) == (
-        "All whole chunks of keys count the same for a query, whatever the keys are."
+        "The values of all whole chunks of keys reach a query in equal shares, whatever the keys are."
     )
 
 
 def test_some_queries_alone_may_be_off() -> None:
     got = weights()
     got[2] *= 3.0
-    assert clue(got) == "The weights of query 2 add up to 3 on the real keys, not to 1."
+    assert clue(got) == "The shares of the values that reach query 2 add up to 3, not to 1."
 
 
 def test_the_table_holds_the_means_of_each_query_tile() -> None:
@@ -115,4 +121,4 @@ def test_of_a_kernel_that_treats_columns_differently_nothing_is_said(wrong: slic
 def test_weights_of_nothing_are_one_number() -> None:
     got = weights()
     got[2:4] = 0
-    assert clue(got) == "The weights of queries 2-3 add up to 0 on the real keys, not to 1."
+    assert clue(got) == "The shares of the values that reach queries 2-3 add up to 0, not to 1."

@@ -127,7 +127,7 @@ def test_where_a_picture_adds_nothing_there_is_none() -> None:
 def test_an_error_over_everything_is_shown_by_its_size_if_that_differs_by_much() -> None:
     error = torch.full((70, 32), 1e-5)
     error[:32] = 3.0
-    assert extremes(error, 1e-6, TILES) == "by the most in rows 0-7 and by the least in rows 32-39"
+    assert extremes(error, 1e-6, TILES) == "by the most in rows 0-31 and by the least in rows 32-69"
     picture = size_picture(error, 1e-6, TILES)
     assert picture is not None
     assert picture["bars"][0] == [3e6] * 4

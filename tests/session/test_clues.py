@@ -49,10 +49,10 @@ FLASH = "With 32 queries and whole chunks of keys: "
 @pytest.mark.parametrize(
     ("label", "said"),
     [
-        ("flash_attention/tail_chunk_dropped", "Keys 96-101 (chunk 3) count for nothing: their values reach no query."),
-        ("flash_attention/chunk_stuck", "Only keys 0-31 (chunk 0) count: the values of all others reach no query."),
-        ("flash_attention/causal_forgotten", "With the causal mask, queries give weight to keys in the future."),
-        ("one_shot_attention/causal_forgotten", "With the causal mask, queries give weight to keys in the future."),
+        ("flash_attention/tail_chunk_dropped", "The values of keys 96-101 (chunk 3) reach no query."),
+        ("flash_attention/chunk_stuck", "Only the values of keys 0-31 (chunk 0) reach a query."),
+        ("flash_attention/causal_forgotten", "With the causal mask, values of keys in the future reach queries."),
+        ("one_shot_attention/causal_forgotten", "With the causal mask, values of keys in the future reach queries."),
         (
             "flash_attention/chunk_max",
             FLASH + "the result is right with one chunk of keys and wrong from the second on.",
@@ -60,8 +60,8 @@ FLASH = "With 32 queries and whole chunks of keys: "
         (
             "flash_attention/acc_not_rescaled",
             FLASH + "o is right with one chunk of keys and wrong from the second on, and lse is right throughout. lse "
-            "is made of m_i and l_i, which fit each other then: look at acc, at what it is divided by, and at the "
-            "store of o.",
+            "is made of m_i and l_i, which fit each other then: look at acc and what goes into it (v and its load, "
+            "the weights), at what it is divided by, and at the store of o.",
         ),
         (
             "flash_attention/scale_forgotten",

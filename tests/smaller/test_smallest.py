@@ -101,6 +101,40 @@ def test_what_is_left_of_a_case_is_what_a_mistake_needs(
     assert first.tried.message
 
 
+def changed(folder: Path, exercise: Exercise, old: str, new: str) -> Path:
+    text = (ROOT / "solutions" / exercise.stub).read_text(encoding="utf-8")
+    assert old in text
+    path = folder / exercise.stub
+    path.parent.mkdir(parents=True)
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    return folder
+
+
+STREAMED = "for start_n in range(0, seqlen_k, BLOCK_N):"
+
+
+def test_a_ragged_end_is_kept_while_the_rest_is_made_smaller(course: Course, grader: Grader, tmp_path: Path) -> None:
+    """A last chunk of one key alone is dropped: halves of 97 keys show nothing, 33 keys do."""
+    exercise = course.exercise("flash_attention")
+    folder = changed(tmp_path, exercise, STREAMED, STREAMED.replace("seqlen_k", "seqlen_k - 1"))
+    found = smallest_failing(course, grader, Request(folder, (exercise,)), "flash_attention", "one_key_over")
+    assert found is not None
+    assert found.tried.check.case["seqlen_k"] in (1, 33)
+
+
+def test_the_search_ends_where_a_smaller_case_runs_out_of_time(
+    course: Course, grader: Grader, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exercise = course.exercise("flash_attention")
+    endless = f"scale = scale * 2\n    while seqlen_k < 32:\n        scale = scale + 1\n    {STREAMED}"
+    folder = changed(tmp_path, exercise, STREAMED, endless)
+    request = Request(folder, (exercise,))
+    found = smallest_failing(course, grader, request, "flash_attention", "ragged")
+    assert found is not None
+    assert found.endless
+    assert found.runs < 5
+
+
 def test_the_command_that_is_printed_repeats_the_case(
     course: Course, grader: Grader, grade: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

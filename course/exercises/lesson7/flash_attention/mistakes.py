@@ -562,7 +562,8 @@ def hidden_scores_zero(case, inputs):
 def only_the_first_chunk(case, inputs):
     """Only the keys of the first chunk are ever seen.
 
-    Work out the second chunk by hand, for 64 keys and a BLOCK_N of 32: does the loop reach it, and what is in offs_n?
+    Work out the second chunk by hand, for 64 keys and a BLOCK_N of 32: does the loop reach it, what is in offs_n, and
+    what does the mask let through?
     """
     return _starts(case, inputs, lambda t: range(1))
 
@@ -611,31 +612,31 @@ def causal_bound_by_key_tile(case, inputs, from_row=False):
 def tail_chunk_dropped(case, inputs):
     """The keys of the last, incomplete chunk are never seen.
 
-    Work out by hand how many chunks the loop takes for 70 keys and a BLOCK_N of 32.
+    For 70 keys and a BLOCK_N of 32, work out by hand how many chunks the loop takes, and what the mask lets through.
     """
     return _starts(case, inputs, lambda t: range(0, t.seqlen_k // t.block_n * t.block_n, t.block_n))
 
 
 def last_full_chunk_dropped(case, inputs):
-    """The loop ends one chunk early, and the last keys are never seen.
+    """The last keys are never seen, as if the keys ended a chunk early.
 
-    Work out by hand which chunks the loop takes for 64 keys and a BLOCK_N of 32.
+    For 64 keys and a BLOCK_N of 32, work out by hand which chunks the loop takes, and what the mask lets through.
     """
     return _starts(case, inputs, lambda t: range(0, t.seqlen_k - t.block_n, t.block_n))
 
 
 def first_chunk_skipped(case, inputs):
-    """The loop starts at the second chunk, and the first keys are never seen.
+    """The keys of the first chunk are never seen.
 
-    Look at the first value of the loop variable.
+    Look at the first value of the loop variable, and at what the mask makes of the first keys.
     """
     return _starts(case, inputs, lambda t: range(t.block_n, t.seqlen_k, t.block_n))
 
 
 def loop_over_query_length(case, inputs):
-    """The loop over the keys ends at the number of queries.
+    """The keys are taken to end at the number of queries.
 
-    The two lengths may differ. Look at the end of the loop.
+    The two lengths may differ. Look at the end of the loop, and at the length in the mask.
     """
     return _starts(case, inputs, lambda t: range(0, t.seqlen_q, t.block_n))
 
@@ -736,7 +737,7 @@ def key_tile_not_transposed(case, inputs):
 def value_from_key_pointer(case, inputs):
     """The output is an average of rows of k instead of rows of v.
 
-    Look at the pointer that the values are loaded from.
+    Look at the pointer that the values are loaded from, and at what the weights are multiplied with.
     """
     return _kernel(case, {**inputs, "v": inputs["k"]})
 

@@ -256,9 +256,9 @@ def queries_by_key_rows(case, inputs, rows="offs_n", live="offs_n"):
 
 
 def value_from_key_pointer(case, inputs):
-    """v holds the values of k: it seems to be loaded from the other pointer.
+    """v holds the values of k: it seems to be loaded from the other pointer, or returned in its place.
 
-    Read the line that loads v from left to right.
+    Read the line that loads v from left to right, and what is returned.
     """
     return _from(case, inputs, v="k")
 

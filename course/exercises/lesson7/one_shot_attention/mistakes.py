@@ -361,7 +361,7 @@ def keys_from_one(case, inputs):
 def value_from_key_pointer(case, inputs):
     """The output is an average of rows of k instead of rows of v.
 
-    Look at the pointer that the values are loaded from.
+    Look at the pointer that the values are loaded from, and at what the weights are multiplied with.
     """
     return _kernel(case, inputs, values="k")
 

@@ -121,9 +121,7 @@ def p_uses_old_max(case, inputs):
 
     Follow m_i through the first chunk. Which maximum keeps exp at 1 and below?
     """
-    return _stream(
-        case, inputs, lambda c: (c.m_new, c.l * _alpha(c) + _exp(c.x - c.m).sum(1, keepdim=True))
-    )
+    return _stream(case, inputs, lambda c: (c.m_new, c.l * _alpha(c) + _exp(c.x - c.m).sum(1, keepdim=True)))
 
 
 def chunk_max(case, inputs):

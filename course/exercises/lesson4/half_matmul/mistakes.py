@@ -64,7 +64,9 @@ _YES = torch.tensor(True)
 def _kernel(case, inputs, a=_Step.a, b=_Step.b, product=torch.matmul, add=torch.add, store=None, steps=None):
     """Step by step; ``a`` and ``b`` load, ``add`` takes the product of a step into the accumulator."""
     m, n = case["m"], case["n"]
-    acc = torch.zeros(math.ceil(m / case["block_m"]) * case["block_m"], math.ceil(n / case["block_n"]) * case["block_n"])
+    acc = torch.zeros(
+        math.ceil(m / case["block_m"]) * case["block_m"], math.ceil(n / case["block_n"]) * case["block_n"]
+    )
     acc = acc.double()
     try:
         for start in range(0, case["k"], case["block_k"])[:steps]:

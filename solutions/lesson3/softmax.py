@@ -7,8 +7,8 @@ nothing, since exp(m) cancels, and keeps every exponent at 0 or below:
 
     softmax(x)_j = exp(x_j - m) / l        lse(x) = m + log l        l = sum_k exp(x_k - m)
 
-Shapes: x and y are (M, N), lse is (M,), float32, contiguous. A program owns BLOCK_M rows. An index past the end of a row,
-or past the last row, is a *ghost*. A score of -inf is *masked*: its weight is exactly 0.
+Shapes: x and y are (M, N), lse is (M,), float32, contiguous. A program owns BLOCK_M rows. An index past the end of a
+row, or past the last row, is a *ghost*. A score of -inf is *masked*: its weight is exactly 0.
 """
 
 import triton
@@ -23,7 +23,7 @@ def row_softmax_kernel(x_ptr, y_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.co
     grid           (cdiv(M, BLOCK_M),); program_id(0) is the tile of rows
     tiles          BLOCK_N >= N
 
-    x may hold -inf, never a whole row of it. Writes the elements of y that exist, and nothing else.
+    x may hold -inf, never a whole row of it. Writes the elements of y that exist, no others.
     """
     offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     offs_n = tl.arange(0, BLOCK_N)
@@ -74,7 +74,7 @@ def long_row_softmax_kernel(x_ptr, y_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: 
     grid           (cdiv(M, BLOCK_M),); program_id(0) is the tile of rows
     tiles          a row is taken in chunks of BLOCK_N columns; no tile holds more of them
 
-    x may hold -inf, for a whole chunk too, never for a whole row. Writes the elements of y that exist, and nothing else.
+    x may hold -inf, for a whole chunk too, never for a whole row. Writes the elements of y that exist, no others.
     """
     offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     m_i = tl.full((BLOCK_M,), float("-inf"), tl.float32)  # the largest score so far

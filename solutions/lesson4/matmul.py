@@ -37,8 +37,8 @@ def tiled_matmul_kernel(
     c_ptr   pointer to (M, N) float32, contiguous
     grid    (cdiv(M, BLOCK_M), cdiv(N, BLOCK_N)); program_id(0) is the tile of rows, program_id(1) that of columns
 
-    No tile is larger than the block sizes, and each program reads its part of a and b once. Writes the elements of c that
-    exist, and nothing else.
+    No tile is larger than the block sizes, and each program reads its part of a and b once. Writes the elements of c
+    that exist, no others.
     """
     offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     offs_n = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
@@ -87,7 +87,7 @@ def half_matmul_kernel(
     offs_n = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
     ### BEGIN SOLUTION
     #: # TODO: an accumulator (BLOCK_M, BLOCK_N). Which dtype has to hold the sum?
-    #: # TODO: the loop along K, as in the exercise before, on float16 tiles; then store the part of the tile that c has.
+    #: # TODO: the loop along K, as in the exercise before, on float16 tiles. Store the part of the tile that c has.
     acc = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
     for start_k in range(0, K, BLOCK_K):
         offs_k = start_k + tl.arange(0, BLOCK_K)

@@ -8,6 +8,7 @@ import torch
 
 _NAN, _INF = float("nan"), float("inf")
 _OUTSIDE = r"loads outside x\b"
+_MISFIT = r"Two tiles of different shapes meet here"
 
 
 class _Tile:
@@ -188,6 +189,17 @@ def rows_dealt_out(case, inputs):
     return _load(case, inputs, rows=lambda t: t.pid + t.place * tiles)
 
 
+def tile_on_its_side(case, inputs):
+    """The tile comes back on its side: rows run across it and columns down.
+
+    The docstring names the shape that is returned. Which of the two vectors of indices is made a column?
+    """
+    if case["block_m"] != case["block_n"]:
+        return _MISFIT
+    found = _load(case, inputs)
+    return {"tile": found["tile"].transpose(1, 2)}
+
+
 MISTAKES = (
     no_mask,
     ghost_columns_read,
@@ -206,14 +218,16 @@ MISTAKES = (
     tiles_overlap,
     tile_height_is_block_n,
     rows_dealt_out,
+    tile_on_its_side,
 )
 
 SIGNS = (
     (
         "one_vector_for_both",
         "compile-error",
-        r"shapes meet here: (?:32 against 16|16 against 32) along dimension 0",
-        "A vector of rows and a vector of columns meet here without being turned into a column and a row first.\n\n"
-        "One index runs down the tile and the other across it. Which of the two gets the [:, None]?",
+        r"shapes meet here: (?:32 against 16|16 against 32) along dimension 0\.(?!.*the harness noticed)",
+        "Two values meet here of which one is as long as a tile has rows, and the other as it has columns.\n\n"
+        "One index runs down the tile and the other across it: a column meets a row, and a tile comes out. Which of the "
+        "two gets the [:, None]?",
     ),
 )

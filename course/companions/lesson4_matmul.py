@@ -3,10 +3,10 @@
     python course/companions/lesson4_matmul.py [--dir assignments] [--device auto|cpu|cuda] [--seed N]
 
 The script loads `matmul.py` from --dir (or from its folder lesson4/), runs its kernels on full and on ragged matrices,
-and prints the largest error against float64 with torch's own float32 error beside it.  Then come sums that float16 cannot
-hold, the memory that tiles save, and on a GPU a timing.  A kernel that is still to do is named with the command that
-checks it, and the other goes on.  Exit code 0 when both of them ran and match, 1 otherwise.  It grades nothing: that is
-what `grade` does.
+and prints the largest error against float64 with torch's own float32 error beside it.  Then come sums that float16
+cannot hold, the memory that tiles save, and on a GPU a timing.  A kernel that is still to do is named with the command
+that checks it, and the other goes on.  Exit code 0 when both of them ran and match, 1 otherwise.  It grades nothing:
+that is what `grade` does.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Lessons 3 and 4: each hidden case finds what no public one does; rounding and streaming are seen where they have to."""
+"""Lessons 3 and 4: each hidden case finds what no public one does; rounding and streaming are seen."""
 
 from __future__ import annotations
 

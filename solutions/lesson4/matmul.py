@@ -88,9 +88,9 @@ def half_matmul_kernel(
     ### BEGIN SOLUTION
     #: # TODO: an accumulator (BLOCK_M, BLOCK_N). Which dtype has to hold the sum?
     #: # TODO: the loop along K, as in the exercise before, on float16 tiles. Store the part of the tile that c has.
-    acc = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
-    for start_k in range(0, K, BLOCK_K):
-        offs_k = start_k + tl.arange(0, BLOCK_K)
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)  # float16 would lose digits, and end at 65504
+    for step in range(tl.cdiv(K, BLOCK_K)):
+        offs_k = step * BLOCK_K + tl.arange(0, BLOCK_K)
         a_mask = (offs_m[:, None] < M) & (offs_k[None, :] < K)
         b_mask = (offs_k[:, None] < K) & (offs_n[None, :] < N)
         a = tl.load(a_ptr + offs_m[:, None] * K + offs_k[None, :], mask=a_mask, other=0.0)  # (BLOCK_M, BLOCK_K)

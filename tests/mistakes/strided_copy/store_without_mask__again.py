@@ -25,4 +25,4 @@ def strided_copy_kernel(
     there = (j < N) & (i < M)
     source = x_ptr + (i * stride_xm + j * stride_xn)
     target = y_ptr + (j * stride_yn + i * stride_ym)
-    tl.store(target, tl.load(source, mask=there))
+    tl.store(target, tl.load(source, mask=there, other=0))

@@ -4,7 +4,7 @@ import triton
 
 
 def outputs(case):
-    return {"y": ((case["rows"], case["columns"]), "float32")}
+    return {"y": ((case["rows"] + case.get("spare_rows", 0), case["columns"]), "float32")}
 
 
 def launch(run, student, case, inputs, outputs):

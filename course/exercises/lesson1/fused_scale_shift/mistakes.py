@@ -38,16 +38,21 @@ def _read(case, tensor, index, live, name):
     return torch.where(live & (index < size), tensor.flatten()[index.clamp(max=size - 1)], _NAN)
 
 
-def _kernel(case, inputs, *, column=_wrapped, loads=_exists, stores=_exists, value=_scaled_and_shifted, masked=False):
-    """The kernel with some of its parts replaced; ``masked`` is whether scale and shift are loaded under the mask."""
+def _kernel(
+    case, inputs, *, column=_wrapped, loads=_exists, stores=_exists, value=_scaled_and_shifted, masked=False, other=_NAN
+):
+    """The kernel with some of its parts replaced; ``masked`` is whether scale and shift are loaded under the mask.
+
+    ``other`` is what a masked lane of x reads as: undefined, if nothing is said of it.
+    """
     size, block = inputs["x"].numel(), case["block"]
     y = torch.full((size,), UNWRITTEN, dtype=torch.float64)
     try:
-        for program in range(-(-size // block)):
+        for program in range(-(-case["rows"] * case["columns"] // block)):
             place = torch.arange(block)
             offs = program * block + place
             live, at = loads(case, offs), column(case, offs, place)
-            x = _read(case, inputs["x"], offs, live, "x")
+            x = torch.where(live, _read(case, inputs["x"], offs, live, "x"), other)
             of_columns = live if masked else offs >= 0
             scale, shift = (_read(case, inputs[name], at, of_columns, "(?:scale|shift)") for name in ("scale", "shift"))
             stored = stores(case, offs)
@@ -135,12 +140,39 @@ def no_mask(case, inputs):
     return _kernel(case, inputs, loads=_all, stores=_all)
 
 
+def load_without_mask(case, inputs):
+    """The store stops at n and the load of x does not: the last block reads what lies behind the end of x.
+
+    Compare what the store is given with what the load is given.
+    """
+    return _kernel(case, inputs, loads=_all)
+
+
+def one_too_many(case, inputs):
+    """One element too many passes for real: the one at index n.
+
+    Indices start at 0. What is the index of the last element, and does the comparison stop there?
+    """
+
+    def reaches_n(case, offs):
+        return offs <= case["rows"] * case["columns"]
+
+    return _kernel(case, inputs, loads=reaches_n, stores=reaches_n)
+
+
 def store_without_mask(case, inputs):
     """The load of x stops at n and the store does not: the last block writes behind the end of y.
 
     Compare what the load is given with what the store is given.
     """
     return _kernel(case, inputs, stores=_all)
+
+
+def store_without_mask_of_zeros(case, inputs):
+    return _kernel(case, inputs, stores=_all, other=0.0)
+
+
+store_without_mask_of_zeros.__doc__ = store_without_mask.__doc__
 
 
 def last_element_dropped(case, inputs):
@@ -173,13 +205,15 @@ MISTAKES = (
     shift_forgotten,
     only_the_first_row,
     no_mask,
+    load_without_mask,
+    one_too_many,
     store_without_mask,
+    store_without_mask_of_zeros,
     last_element_dropped,
     computed_in_half,
 )
 
-# On a GPU nothing stops the load itself; the store is what is noticed.
-GPU_ALIASES = {"no_mask": "store_without_mask"}
+ALIASES = {"store_without_mask_of_zeros": "store_without_mask"}
 
 # The result is right either way: how often x and y are read is all that tells.
 SIGNS = (
@@ -187,8 +221,8 @@ SIGNS = (
         "two_passes",
         "fail",
         r"\belements of y are loaded in all",
-        "y is read back after it was written: the work is done in two passes over the matrix.\n\n"
-        "What is written to y and read again costs as much as x itself. What can be finished while the block is at hand?",
+        "Elements of y are read and not only written, as where the work is done in two passes over the matrix.\n\n"
+        "What is read from y costs as much as x itself. What can be finished while the block is at hand?",
     ),
     (
         "x_read_again",

@@ -4,16 +4,16 @@ import torch
 
 
 def make_inputs(case, generator):
-    """x (rows, columns), scale and shift (columns,), float32; ``spare``, in probes, is more of scale and shift.
+    """x (rows, columns), scale and shift (columns,), float32; with ``spare_rows``, in probes, more of each.
 
     ``scale`` and ``shift`` in the case are "random" if nothing else is said, "ones" or "zeros". With ``multiples`` row i
     of x is i + 1 times row 0.
     """
-    rows, columns = case["rows"], case["columns"]
+    rows, columns, spare = case["rows"] + case.get("spare_rows", 0), case["columns"], case.get("spare_rows", 0)
     x = torch.randn(rows, columns, generator=generator)
     if case.get("multiples"):
         x = x[0] * torch.arange(1.0, rows + 1)[:, None]
-    length = columns + case.get("spare", 0)
+    length = columns * (1 + spare)
     # Scales away from 0 and 1, shifts away from 0: whichever is left out or taken twice shows.
     scale = torch.rand(length, generator=generator) + torch.randint(1, 3, (length,), generator=generator) + 0.25
     shift = torch.randn(length, generator=generator).sign() * (1.0 + 3.0 * torch.rand(length, generator=generator))
@@ -26,9 +26,11 @@ def make_inputs(case, generator):
 
 
 def oracle(case, inputs):
-    """y (rows, columns)."""
+    """y (rows, columns); spare rows hold what stands for never written."""
     columns = case["columns"]
-    return {"y": inputs["x"] * inputs["scale"][:columns] + inputs["shift"][:columns]}
+    y = inputs["x"] * inputs["scale"][:columns] + inputs["shift"][:columns]
+    y[case["rows"] :] = torch.finfo(y.dtype).min
+    return {"y": y}
 
 
 def limits(case):

@@ -22,8 +22,11 @@ def _all(case, offs, program):
     return offs >= 0
 
 
-def _kernel(case, inputs, *, offs=_own, loads=_exists, stores=_exists, value=torch.add, unit=1):
-    """The kernel with some of its parts replaced; ``unit`` is how far apart in memory it takes elements to be."""
+def _kernel(case, inputs, *, offs=_own, loads=_exists, stores=_exists, value=torch.add, unit=1, other=_NAN):
+    """The kernel with some of its parts replaced; ``unit`` is how far apart in memory it takes elements to be.
+
+    ``other`` is what a masked lane reads as: undefined, if nothing is said of it.
+    """
     size = len(inputs["a"])
     c = torch.full((size,), UNWRITTEN, dtype=torch.float64)
     for program in range(-(-case["n"] // case["block"])):
@@ -34,8 +37,8 @@ def _kernel(case, inputs, *, offs=_own, loads=_exists, stores=_exists, value=tor
             return r"loads outside [ab]\b"
         if bool((stored & (place >= size)).any()):
             return r"(?:stores outside|wrote past the end of) c\b"
-        seen = loaded & (place < size)
-        a, b = (torch.where(seen, inputs[name][place.clamp(max=size - 1)], _NAN) for name in "ab")
+        read = (torch.where(place < size, inputs[name][place.clamp(max=size - 1)], _NAN) for name in "ab")
+        a, b = (torch.where(loaded, values, other) for values in read)
         c[place[stored]] = value(a, b)[stored]
     return {"c": c}
 
@@ -49,9 +52,9 @@ def no_mask(case, inputs):
 
 
 def load_without_mask(case, inputs):
-    """Nothing stops the loads at n: the last block reads what lies behind the end of a and b.
+    """The store stops at n and a load does not: the last block reads what lies behind the end of its vector.
 
-    With n = 50 and BLOCK = 64, which elements does the program own that do not exist?
+    Compare what the store is given with what the loads are given.
     """
     return _kernel(case, inputs, loads=_all)
 
@@ -62,6 +65,13 @@ def store_without_mask(case, inputs):
     Compare what the loads are given with what the store is given.
     """
     return _kernel(case, inputs, stores=_all)
+
+
+def store_without_mask_of_zeros(case, inputs):
+    return _kernel(case, inputs, stores=_all, other=0.0)
+
+
+store_without_mask_of_zeros.__doc__ = store_without_mask.__doc__
 
 
 def mask_within_the_block(case, inputs):
@@ -144,6 +154,7 @@ MISTAKES = (
     no_mask,
     load_without_mask,
     store_without_mask,
+    store_without_mask_of_zeros,
     mask_within_the_block,
     one_too_many,
     last_element_dropped,
@@ -153,6 +164,8 @@ MISTAKES = (
     first_vector_twice,
     subtracted,
 )
+
+ALIASES = {"store_without_mask_of_zeros": "store_without_mask"}
 
 SIGNS = (
     (

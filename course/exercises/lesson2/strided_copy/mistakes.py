@@ -48,13 +48,19 @@ def _all(t):
     return torch.ones_like(t.exists)
 
 
-def _kernel(case, inputs, *, start=None, source=_source, target=_target, loads=_exists, stores=_exists, turned=False):
-    """The kernel with some parts replaced; ``turned`` is whether the tile is transposed before it is stored."""
+def _kernel(
+    case, inputs, *, start=None, source=_source, target=_target, loads=_exists, stores=_exists, turned=False, other=None
+):
+    """The kernel with some parts replaced; ``turned`` is whether the tile is transposed before it is stored.
+
+    ``other`` is what a masked lane of the load reads as, None where nothing is said of it.
+    """
     if case.get("twice"):
         return {}
     x, gap, block_m, block_n = inputs["x"].double(), case["gap"], case["block_m"], case["block_n"]
     rows = case["n"] + case.get("spare", 0)
     y = torch.full((rows * (case["m"] + gap),), UNWRITTEN, dtype=torch.float64)
+    undefined = _UNDEFINED.get(case["dtype"], _NAN) if other is None else other
     clash = False
     for pid_m in range(-(-case["m"] // block_m)):
         for pid_n in range(-(-case["n"] // block_n)):
@@ -63,7 +69,7 @@ def _kernel(case, inputs, *, start=None, source=_source, target=_target, loads=_
             behind = live & (place >= len(x))
             if case["device"] == "cpu" and bool(behind.any()):
                 return r"loads (?:outside x\b|far outside)"
-            tile = torch.where(live, x[place.clamp(max=len(x) - 1)], _UNDEFINED.get(case["dtype"], _NAN))
+            tile = torch.where(live, x[place.clamp(max=len(x) - 1)], undefined)
             tile = torch.where(behind, _BEHIND.get(case["dtype"], _NAN), tile)
             if turned:
                 tile = tile.T
@@ -156,6 +162,13 @@ def store_without_mask(case, inputs):
     return _kernel(case, inputs, stores=_all)
 
 
+def store_without_mask_of_zeros(case, inputs):
+    return _kernel(case, inputs, stores=_all, other=0.0)
+
+
+store_without_mask_of_zeros.__doc__ = store_without_mask.__doc__
+
+
 def only_rows_masked(case, inputs):
     """Only i is held to its limit: columns of x that do not exist are copied as well.
 
@@ -222,6 +235,7 @@ MISTAKES = (
     no_mask,
     load_without_mask,
     store_without_mask,
+    store_without_mask_of_zeros,
     only_rows_masked,
     only_columns_masked,
     program_ids_swapped,
@@ -229,3 +243,5 @@ MISTAKES = (
     first_tile_only,
     turned_twice,
 )
+
+ALIASES = {"store_without_mask_of_zeros": "store_without_mask"}

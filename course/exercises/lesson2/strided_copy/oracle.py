@@ -23,12 +23,12 @@ def make_inputs(case, generator):
 
 
 def oracle(case, inputs):
-    """y (n, m), of x twice over (m, n); between (n, gap), all true. What is spare, in probes, is NaN."""
+    """y (n, m), of x twice over (m, n); between (n, gap), all true. What is spare, in probes, was never written."""
     y = inputs["x"].as_strided((case["m"], case["n"]), strides(case)).T
     if case.get("twice"):
         y = y.T
     if case.get("spare"):
-        y = torch.nn.functional.pad(y, (0, 0, 0, case["spare"]), value=float("nan"))
+        y = torch.nn.functional.pad(y, (0, 0, 0, case["spare"]), value=torch.finfo(y.dtype).min)
     return {"y": y, "between": torch.ones(len(y), case["gap"], dtype=torch.bool)}
 
 

@@ -85,11 +85,14 @@ def test_writing_stubs_anew_keeps_what_was_worked_on(course: Course, tmp_path: P
     for folder in ("course", "solutions", "assignments"):
         shutil.copytree(course.root / folder, tmp_path / folder)
     mine = load_course(tmp_path)
-    first, second = (tmp_path / "assignments" / stub for stub in stub_files(mine))
-    first.write_text("# my work\n", encoding="utf-8")
-    kept, untouched = write_stubs(mine).values()
+    worked_on = "lesson7/one_shot_attention.py"
+    path = tmp_path / "assignments" / worked_on
+    path.write_text("# my work\n", encoding="utf-8")
+    copies = write_stubs(mine)
+    assert list(copies) == list(stub_files(mine))
+    kept = copies[worked_on]
     assert kept is not None
     assert kept.read_text(encoding="utf-8") == "# my work\n"
-    assert untouched is None
-    assert first.read_text(encoding="utf-8") == generate_stubs(mine)["lesson7/one_shot_attention.py"]
-    assert second.is_file()
+    assert [stub for stub, copy in copies.items() if copy is not None] == [worked_on]
+    assert path.read_text(encoding="utf-8") == generate_stubs(mine)[worked_on]
+    assert all((tmp_path / "assignments" / stub).is_file() for stub in copies)

@@ -1,0 +1,289 @@
+"""What wrong matrix products in tiles store: a torch model of each known mistake, with words for the student."""
+
+import inspect
+import math
+
+import torch
+
+NAN = float("nan")
+UNWRITTEN = torch.finfo(torch.float64).min  # what the grader shows for elements that were never written
+_STORE_OUTSIDE = r"(?:stores outside|wrote past the end of) c(?:_other)?\b"
+_LOAD_OUTSIDE = r"loads outside {}\b"
+_BAND = 65536  # elements behind the end of a tensor that are known to read as NaN on a GPU
+
+
+def _f32(x):
+    """Rounded to float32, with its overflow and underflow."""
+    return x.float().double()
+
+
+def _tf32(x):
+    """As tensor cores read a float32 operand of a product in TF32: the lowest 13 bits are left out."""
+    return (x.float().contiguous().view(torch.int32) & ~0x1FFF).view(torch.float32).double()
+
+
+def _half(x):
+    return x.half().double()
+
+
+class _StoppedError(Exception):
+    """The kernel does not come to its end, and this is a pattern of the message; empty where nothing is known of it."""
+
+
+class _Step:
+    """One step along K: the indices of all rows i, of its terms k and of all columns j, and how a and b are read."""
+
+    def __init__(self, case, inputs, start):
+        tiles_m, tiles_n = (math.ceil(case[size] / case[f"block_{size}"]) for size in "mn")
+        self.case, self.inputs = case, inputs
+        self.i = torch.arange(tiles_m * case["block_m"])[:, None]
+        self.j = torch.arange(tiles_n * case["block_n"])[None, :]
+        self.place = torch.arange(case["block_k"])
+        self.terms = start + self.place
+
+    def a(self, address=None, live=None, other=0.0):
+        """All tiles of a in this step, below each other (rows, block_k); ``live`` is the mask."""
+        k = self.terms[None, :]
+        address = self.i * self.case["k"] + k if address is None else address
+        rows = self.i < self.case["m"]
+        return self._read("a", address, rows & (k < self.case["k"] if live is None else live), other)
+
+    def b(self, address=None, live=None, other=0.0):
+        """All tiles of b in this step, beside each other (block_k, columns)."""
+        k = self.terms[:, None]
+        address = k * self.case["n"] + self.j if address is None else address
+        columns = self.j < self.case["n"]
+        return self._read("b", address, columns & (k < self.case["k"] if live is None else live), other)
+
+    def _read(self, name, address, live, other):
+        x = self.inputs[name].flatten()
+        live = live.expand(address.shape)
+        behind = live & (address >= x.numel())
+        if self.case["device"] == "cpu" and bool(behind.any()):
+            raise _StoppedError(_LOAD_OUTSIDE.format(name))
+        if bool((live & (address >= x.numel() + _BAND)).any()):
+            raise _StoppedError
+        read = torch.where(live, x[address.clamp(max=x.numel() - 1)], other)
+        return torch.where(behind, NAN, read)
+
+
+_YES = torch.tensor(True)
+
+
+def _kernel(case, inputs, a=_Step.a, b=_Step.b, product=torch.matmul, add=torch.add, store=None):
+    """Step by step; ``a`` and ``b`` load, ``add`` takes the product of a step into the accumulator."""
+    m, n = case["m"], case["n"]
+    acc = torch.zeros(
+        math.ceil(m / case["block_m"]) * case["block_m"], math.ceil(n / case["block_n"]) * case["block_n"]
+    )
+    acc = acc.double()
+    try:
+        for start in range(0, case["k"], case["block_k"]):
+            step = _Step(case, inputs, start)
+            acc = _f32(add(acc, product(a(step), b(step))))
+    except _StoppedError as stopped:
+        return str(stopped) or {}
+    return store(acc) if store else {"c": acc[:m, :n]}
+
+
+def acc_overwritten(case, inputs):
+    """Each step replaces the sum instead of adding to it: what is stored is the product of the last step alone.
+
+    c sums over all of K. What happens to acc when the next product comes?
+    """
+    return _kernel(case, inputs, add=lambda acc, step: step)
+
+
+def subtracted(case, inputs):
+    """The products are subtracted from the accumulator: every element has the wrong sign.
+
+    Look at the line that brings acc and the product together.
+    """
+    return _kernel(case, inputs, add=lambda acc, step: acc - step)
+
+
+def same_tile_every_step(case, inputs):
+    """Every step along K loads the first tiles again.
+
+    Which indices move on from step to step? Look for them in the offsets of both loads.
+    """
+
+    def a(step):
+        return step.a(step.i * case["k"] + step.place[None, :])
+
+    def b(step):
+        return step.b(step.place[:, None] * case["n"] + step.j)
+
+    return _kernel(case, inputs, a, b)
+
+
+def k_not_masked(case, inputs):
+    """The last step along K reads beyond the end of a row of a, and beyond the last row of b.
+
+    Each load has ghosts along two axes. Which of them does the mask stop?
+    """
+    found = _kernel(case, inputs, lambda step: step.a(live=_YES), lambda step: step.b(live=_YES))
+    return r"loads outside [ab]\b" if isinstance(found, str) else found
+
+
+def k_of_a_not_masked(case, inputs):
+    """The last step along K reads beyond the end of a; b is masked there.
+
+    Compare the two masks. Along which axis of a does K run?
+    """
+    return _kernel(case, inputs, lambda step: step.a(live=_YES))
+
+
+def k_of_b_not_masked(case, inputs):
+    """The last step along K reads rows of b that do not exist; a is masked there.
+
+    Compare the two masks. Along which axis of b does K run?
+    """
+    return _kernel(case, inputs, b=lambda step: step.b(live=_YES))
+
+
+def rows_not_masked(case, inputs):
+    """The last tile of rows loads rows of a that do not exist.
+
+    Each load has ghosts along two axes. Which of them does the mask of a stop?
+    """
+    if case["device"] == "cuda":
+        return {}  # such rows are stored nowhere
+    return _LOAD_OUTSIDE.format("a") if case["m"] % case["block_m"] else _kernel(case, inputs)
+
+
+def columns_not_masked(case, inputs):
+    """The last tile of columns loads beyond the end of b.
+
+    Each load has ghosts along two axes. Which of them does the mask of b stop?
+    """
+    if case["device"] == "cuda":
+        return {}  # such columns are stored nowhere
+    return _LOAD_OUTSIDE.format("b") if case["n"] % case["block_n"] else _kernel(case, inputs)
+
+
+def no_other(case, inputs):
+    """The ghosts of the last step along K are undefined: they are not masked, or nothing says what a masked one reads as.
+
+    Their products go into every sum, and 0 times something undefined is not 0. Compare the arguments of the two loads.
+    """
+    return _kernel(case, inputs, lambda step: step.a(other=NAN), lambda step: step.b(other=NAN))
+
+
+def ghosts_of_one(case, inputs):
+    """The ghosts of the last step along K read as 1, and add 1 to every sum for each of them.
+
+    Which number adds nothing to a sum of products?
+    """
+    return _kernel(case, inputs, lambda step: step.a(other=1.0), lambda step: step.b(other=1.0))
+
+
+def b_read_as_its_transpose(case, inputs):
+    """b is read as if its rows were its columns: its elements are taken in the wrong order.
+
+    b is (K, N), row after row. Which of its two indices is multiplied in the offsets, and by what?
+    """
+    return _kernel(case, inputs, b=lambda step: step.b(step.j * case["k"] + step.terms[:, None]))
+
+
+def b_stride_is_k(case, inputs):
+    """Rows of b are taken to lie K elements apart.
+
+    b is (K, N), row after row. How many elements does one of its rows have?
+    """
+    return _kernel(case, inputs, b=lambda step: step.b(step.terms[:, None] * case["k"] + step.j))
+
+
+def a_stride_is_n(case, inputs):
+    """Rows of a are taken to lie N elements apart.
+
+    a is (M, K), row after row. How many elements does one of its rows have?
+    """
+    return _kernel(case, inputs, lambda step: step.a(step.i * case["n"] + step.terms[None, :]))
+
+
+def operands_in_half(case, inputs):
+    """Both tiles are rounded to float16 before their product: about three digits are left.
+
+    The matrices are float32 and the result is asked for in float32. Look at what goes into tl.dot.
+    """
+    return _kernel(case, inputs, product=lambda a, b: _half(a) @ _half(b))
+
+
+def tf32(case, inputs):
+    """tl.dot rounds float32 to TF32, as on newer GPUs it does unless told not to: about three digits are left.
+
+    Look at the arguments of tl.dot that set the precision.
+    """
+    return _kernel(case, inputs, product=lambda a, b: _tf32(a) @ _tf32(b))
+
+
+def stored_by_k(case, inputs):
+    """Rows of c are stored K elements apart: that is not how far apart they lie.
+
+    c is (M, N), row after row. How many elements does one of its rows have?
+    """
+    last = (case["m"] - 1) * case["k"] + case["n"] - 1
+    if case["k"] != case["n"]:
+        return _STORE_OUTSIDE if last >= case["m"] * case["n"] else {}
+    return _kernel(case, inputs)
+
+
+def stored_transposed(case, inputs):
+    """c is stored column after column, as if it were (N, M).
+
+    c is (M, N), row after row. Which of the two indices takes steps of 1 in the offsets of the store?
+    """
+    m, n = case["m"], case["n"]
+    return _kernel(case, inputs, store=lambda acc: {"c": acc[:m, :n].T.reshape(m, n)})
+
+
+def store_without_mask(case, inputs):
+    """The store goes beyond c.
+
+    A tile at the edge has elements that c does not have. What keeps them from being stored?
+    """
+    ragged = case["m"] % case["block_m"] or case["n"] % case["block_n"]
+    return _STORE_OUTSIDE if ragged else _kernel(case, inputs)
+
+
+MISTAKES = (
+    acc_overwritten,
+    subtracted,
+    same_tile_every_step,
+    k_not_masked,
+    k_of_a_not_masked,
+    k_of_b_not_masked,
+    rows_not_masked,
+    columns_not_masked,
+    no_other,
+    ghosts_of_one,
+    b_read_as_its_transpose,
+    b_stride_is_k,
+    a_stride_is_n,
+    operands_in_half,
+    tf32,
+    stored_by_k,
+    stored_transposed,
+    store_without_mask,
+)
+
+ALIASES = {"b_without_other": "no_other"}  # a ghost of a meets a ghost of b, and one of them is enough
+
+# What lies behind the end of b is as undefined as a masked lane.
+GPU_ALIASES = {"k_not_masked": "no_other", "k_of_b_not_masked": "no_other"}
+
+SIGNS = (
+    (
+        "dot_of_two_types",
+        "compile-error",
+        r"tl\.dot takes two tiles of one dtype",
+        "tl.dot is given tiles of two dtypes.\n\nBoth matrices are float32. Look for a conversion of one of the operands.",
+    ),
+    (
+        "tf32",
+        "fail",
+        r"tl\.dot rounds its float32 tiles to TF32",
+        inspect.getdoc(tf32),
+    ),
+)

@@ -1,0 +1,27 @@
+"""Takes one step along K, and no more.
+
+The same mistake, written another way.
+"""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def half_matmul_kernel(
+    a_ptr,
+    b_ptr,
+    c_ptr,
+    M,
+    N,
+    K,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+):
+    row = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)[:, None]
+    column = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)[None, :]
+    term = tl.arange(0, BLOCK_K)
+    left = tl.load(a_ptr + row * K + term[None, :], mask=(row < M) & (term[None, :] < K), other=0.0)
+    right = tl.load(b_ptr + term[:, None] * N + column, mask=(term[:, None] < K) & (column < N), other=0.0)
+    tl.store(c_ptr + row * N + column, tl.dot(left, right), mask=(row < M) & (column < N))

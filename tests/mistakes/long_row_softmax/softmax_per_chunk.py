@@ -1,0 +1,16 @@
+"""Makes a softmax of each chunk by itself."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def long_row_softmax_kernel(x_ptr, y_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    for start_n in range(0, N, BLOCK_N):
+        offs_n = start_n + tl.arange(0, BLOCK_N)
+        offsets = offs_m[:, None] * N + offs_n[None, :]
+        real = (offs_m[:, None] < M) & (offs_n[None, :] < N)
+        x = tl.load(x_ptr + offsets, mask=real, other=float("-inf"))
+        p = tl.exp(x - tl.max(x, 1)[:, None])
+        tl.store(y_ptr + offsets, p / tl.sum(p, 1)[:, None], mask=real)

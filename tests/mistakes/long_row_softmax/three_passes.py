@@ -1,0 +1,29 @@
+"""Finds the maximum in a loop of its own, so that x is read three times."""
+
+# seen on: cpu
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def long_row_softmax_kernel(x_ptr, y_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    m_i = tl.full((BLOCK_M,), float("-inf"), tl.float32)
+    l_i = tl.zeros((BLOCK_M,), tl.float32)
+    for start_n in range(0, N, BLOCK_N):
+        offs_n = start_n + tl.arange(0, BLOCK_N)
+        real = (offs_m[:, None] < M) & (offs_n[None, :] < N)
+        x = tl.load(x_ptr + offs_m[:, None] * N + offs_n[None, :], mask=real, other=float("-inf"))
+        m_i = tl.maximum(m_i, tl.max(x, 1))
+    for start_n in range(0, N, BLOCK_N):
+        offs_n = start_n + tl.arange(0, BLOCK_N)
+        real = (offs_m[:, None] < M) & (offs_n[None, :] < N)
+        x = tl.load(x_ptr + offs_m[:, None] * N + offs_n[None, :], mask=real, other=float("-inf"))
+        l_i += tl.sum(tl.exp(x - m_i[:, None]), 1)
+    for start_n in range(0, N, BLOCK_N):
+        offs_n = start_n + tl.arange(0, BLOCK_N)
+        offsets = offs_m[:, None] * N + offs_n[None, :]
+        real = (offs_m[:, None] < M) & (offs_n[None, :] < N)
+        x = tl.load(x_ptr + offsets, mask=real, other=float("-inf"))
+        tl.store(y_ptr + offsets, tl.exp(x - m_i[:, None]) / l_i[:, None], mask=real)

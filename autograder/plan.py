@@ -229,7 +229,10 @@ def _first_line(lifted: LiftedFile, text: str, names: Sequence[str]) -> int | No
 
 
 def _defined_again(plans: Sequence[Plan]) -> Iterator[str]:
-    """A sentence for each function that is defined more than once: Python takes the last, whatever is in it."""
+    """A sentence for each function that is defined more than once: the last counts, whatever is in it.
+
+    In a notebook that is the last of the `%%exercise` cells, if there is one.
+    """
     for plan in plans:
         if (source := plan.source) is None or source.text is None:
             continue
@@ -237,13 +240,16 @@ def _defined_again(plans: Sequence[Plan]) -> Iterator[str]:
         for name, lines in again.items():
             shown = [source.locate(line) for line in (*lines[: _SHOWN - 1], *lines[_SHOWN - 1 :][-1:])]
             left = f"{len(lines) - _SHOWN} more places" if len(lines) > _SHOWN else ""
+            cells = [source.place_of(line)[0] for line in lines]
+            outside = cells[-1] in source.answers and not source.answers.issuperset(cells)
+            which = "the one in the %%exercise cell" if outside else "the last one"
             *before, last = shown
             if source.cells or left:
                 where = "; ".join([*before, left] if left else before)
             else:
                 where = "lines " + ", ".join(place.removeprefix("line ") for place in before)
                 last = last.removeprefix("line ")
-            yield f"{name} is defined in {where} and {last}; the last one counts."
+            yield f"{name} is defined in {where} and {last}; {which} counts."
 
 
 def _nothing_there(name: str, source: Source, owners: Sequence[Exercise]) -> str:

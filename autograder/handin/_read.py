@@ -14,7 +14,7 @@ from autograder.handin._folder import list_folder, open_regular
 from autograder.handin._gather import Gatherer
 from autograder.handin._items import Item, Sieve
 from autograder.handin._limits import MAX_FILES, Notes
-from autograder.handin._model import HandIn, Place, Source
+from autograder.handin._model import HandIn, Place, Source, defined_names
 from autograder.handin._names import a_few, is_archive, kind_of, lesson_of, show
 
 _WHAT = "Hand in the lesson folders, a .py, an .ipynb or a .zip."
@@ -34,7 +34,12 @@ def read_handin(
     """
     real = _resolve(path)
     sieve = Sieve(Notes())
-    gatherer = Gatherer(frozenset(place.file.lower() for place in places), sieve)
+
+    def begun(cell: str) -> bool:
+        defined = defined_names(cell)
+        return any(defined & names.get(place, frozenset()) and started(place, cell) for place in places)
+
+    gatherer = Gatherer(frozenset(place.file.lower() for place in places), sieve, begun)
     gatherer.take(_items(path, real, gatherer), 0, _hint(real))
     sieve.finish()
 

@@ -78,9 +78,7 @@ def _require_one(exercise: Exercise, names: Sequence[str], defined: Sequence[str
     wanted = " or ".join(names)
     close = [name for name in defined if difflib.get_close_matches(name, names, 1, 0.7)]
     if close:
-        raise UsageError(
-            f"This cell defines {close[0]}, but {exercise.id} asks for {wanted}. Rename it, then run again."
-        )
+        raise UsageError(f"This cell defines {close[0]}, but {exercise.id} asks for {wanted}. Nothing was saved.")
     raise UsageError(f"This cell defines no function {wanted}, which {exercise.id} asks for. Nothing was saved.")
 
 
@@ -119,7 +117,8 @@ def _name(node: ast.stmt) -> str | None:
 
 
 def _first_line(node: ast.stmt) -> int:
-    return min([node.lineno, *(part.lineno for part in getattr(node, "decorator_list", ()))])
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(part.lineno for part in decorators)])
 
 
 def _above(lines: Sequence[str], first: int) -> int:
@@ -184,9 +183,7 @@ def _spaced(blocks: Sequence[_Block], at_end: bool) -> list[str]:
     """New blocks with empty lines between them as is usual: two around a function, none between constants."""
     out: list[str] = []
     for number, block in enumerate(blocks):
-        if at_end and number == 0:
-            out += ["", ""]
-        elif number and (block.is_function or blocks[number - 1].is_function):
+        if (at_end and number == 0) or (number and (block.is_function or blocks[number - 1].is_function)):
             out += ["", ""]
         out += [*block.above, *block.lines]
     return [*out, "", ""] if out and not at_end else out

@@ -80,9 +80,7 @@ class Notebook:
         """
         course = _course()
         if not words.names or len(words.names) > 2:
-            raise UsageError(
-                f"Name an exercise: %hint ID, or %hint ID 2 for the second hint. There are {_ids(course)}."
-            )
+            raise UsageError(f"It is %hint ID, or %hint ID 2 for the second hint. There are {_ids(course)}.")
         exercise = course.exercise(words.names[0])
         level = words.names[1] if len(words.names) == 2 else "1"
         if level not in [str(number) for number in range(1, _HINTS + 1)]:

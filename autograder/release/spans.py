@@ -39,7 +39,7 @@ def function_spans(lines: list[str]) -> Spans:
 
 
 def _spans_at_the_margin(lines: list[str]) -> Spans:
-    """As `function_spans`, for a text that does not parse: a function ends where something else begins at the left margin."""
+    """For a text that does not parse: a function ends where something else begins at the left margin."""
     spans: dict[str, list[tuple[int, int]]] = {}
     place = 0
     while place < len(lines):

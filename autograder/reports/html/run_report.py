@@ -1,4 +1,4 @@
-"""One run as a piece of HTML for a notebook's output: self-contained, without scripts, its own colours on its own ground."""
+"""One run as HTML for a notebook's output: self-contained, without scripts, its own colours on its own ground."""
 
 from __future__ import annotations
 

@@ -13,10 +13,10 @@ from autograder.catalogue import Course, Exercise, find_root, load_course
 from autograder.errors import AutograderError, CourseError, UsageError
 from autograder.notebook._options import Words, read_words
 from autograder.notebook._show import course_list, hint_bundle, run_bundle
-from autograder.notebook._warm import Warm
 from autograder.notebook._work import Saved, Work, find_drive, shown
 from autograder.release.stubs import create_missing_stubs
 from autograder.texts import read_hints
+from autograder.warm import Warm
 
 _ACTIONS = ("list", "restore", "undo")
 _HINTS = 3

@@ -72,7 +72,6 @@ def test_a_broken_cell_hides_no_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "magic",
     [
-        "%%exercise softmax",
         "%%time",
         "%%timeit -n 1",
         "%%capture out",

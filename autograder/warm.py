@@ -28,7 +28,7 @@ def open_grader(course: Course, device: str) -> Grader:
     """
     chosen, gpu = choose_device(device)
     if sentence := doctor.blocking(chosen):
-        raise EnvironmentProblem(f"{sentence} `!grade doctor` says more.")
+        raise EnvironmentProblem(f"{sentence} `grade doctor` says more.")
     return Grader(course, chosen, gpu, target_cache=default_cache())
 
 

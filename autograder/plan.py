@@ -138,6 +138,16 @@ def started_in(course: Course) -> Callable[[Place, str], bool]:
     return _Stubs(course).started
 
 
+def begun_in(course: Course) -> Callable[[Exercise, str], bool]:
+    """Tells whether a text has an exercise's functions in it, and not as they were handed out.
+
+    Raises:
+        CourseError: a stub is broken.
+    """
+    stubs = _Stubs(course)
+    return lambda exercise, text: not stubs.untouched(exercise, lift_for(_owners(course, exercise.stub), text))
+
+
 class _Stubs:
     """The pristine stubs, and their fingerprints: an exercise is started when one of its functions differs."""
 

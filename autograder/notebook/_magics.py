@@ -18,7 +18,7 @@ from autograder.release.stubs import create_missing_stubs
 from autograder.texts import read_hints
 from autograder.warm import Warm
 
-_ACTIONS = ("list", "restore", "undo")
+_ACTIONS = ("list", "restore", "show", "undo")
 _HINTS = 3
 
 
@@ -88,7 +88,7 @@ class Notebook:
         self._display(hint_bundle(exercise.id, read_hints(exercise), int(level)))
 
     def course(self, words: Words, _: str) -> None:
-        """``%course`` lists the exercises, ``%course undo ID`` and ``%course restore`` bring work back.
+        """``%course`` lists the exercises; ``%course show ID``, ``undo ID`` and ``restore`` bring work back.
 
         Raises:
             UsageError: an unknown action, or nothing to bring back.
@@ -101,13 +101,15 @@ class Notebook:
         elif action == "restore" and not rest:
             stubs = work.restore()
             print("\n".join(f"Brought back from Drive: assignments/{stub}" for stub in stubs) or "All is as in Drive.")
+        elif action == "show" and len(rest) == 1:
+            print(work.answer(course.exercise(rest[0])))
         elif action == "undo" and len(rest) == 1:
             exercise = course.exercise(rest[0])
             if (path := work.undo(exercise)) is None:
                 raise UsageError(f"No earlier version of assignments/{exercise.stub} is kept.")
             print(f"{shown(path)} is as it was before its last change. The cell still holds the newer text.")
         else:
-            raise UsageError("It is %course, %course undo ID or %course restore.")
+            raise UsageError("It is %course, %course show ID, %course undo ID or %course restore.")
 
     def _grade(self, course: Course, exercises: tuple[Exercise, ...], words: Words) -> None:
         if not self._warm.is_warm(course, words.device):
@@ -217,6 +219,8 @@ def _functions(exercise: Exercise) -> str:
 def _about(saved: Saved) -> list[str]:
     """Where the answer is now, and anything unusual about it."""
     answer = saved.answer
+    if answer is None:
+        return list(saved.notes)
     verb = "Saved to" if saved.changed else "Unchanged in"
     line = f"line {answer.cell_line} of this cell is line {answer.file_line} there"
     sentences = [f"{verb} {shown(saved.path)}: {line}.", *saved.notes]

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from autograder.catalogue import Course, Exercise
 from autograder.errors import UsageError
-from autograder.handin import Place, read_text
+from autograder.handin import python_of_cell, read_text, split_lines
 from autograder.notebook._answer import Answer, put_into
-from autograder.plan import started_in
+from autograder.plan import begun_in
 from autograder.release.bundle import slug
 from autograder.release.files import copy_aside, write_whole
+from autograder.release.spans import function_spans
 from autograder.release.stubs import pristine_stubs, stub_files
 
 DRIVE_SETTING = "AUTOGRADER_DRIVE"
@@ -25,9 +26,12 @@ _VERSIONS = 50
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What came of saving a cell: its answer, the file, and sentences about anything unusual."""
+    """What came of saving a cell: its answer, the file, and sentences about anything unusual.
 
-    answer: Answer
+    Without an answer the file was left as it is, and the notes say why.
+    """
+
+    answer: Answer | None
     path: Path
     changed: bool
     notes: tuple[str, ...]
@@ -40,7 +44,7 @@ class Work:
         self.course = course
         self.folder = course.root / "assignments"
         self.drive = drive / slug(course.title) / "assignments" if drive is not None else None
-        self._started: Callable[[Place, str], bool] | None = None
+        self._begun: Callable[[Exercise, str], bool] | None = None
 
     def save(self, exercise: Exercise, cell: str) -> Saved:
         """Put a cell's functions into the exercise's file.
@@ -57,10 +61,15 @@ class Work:
         before = _read(path)
         base = before
         there = self._in_drive(exercise.stub)
-        if there is not None and there != before and self._begun(exercise, there) and not self._begun(exercise, before):
-            base = there
-            notes.append(f"{exercise.stub} was brought back from your Drive first: nothing of it was begun here.")
-        answer = put_into(base if base is not None else pristine_stubs(self.course)[exercise.stub], cell, exercise)
+        if there is not None and there != before and self._any_begun(exercise.stub, there):
+            if not self._any_begun(exercise.stub, before):
+                base = there
+                notes.append(f"{exercise.stub} was brought back from your Drive first: nothing of it was begun here.")
+        if base is None:
+            base = pristine_stubs(self.course)[exercise.stub]
+        answer = put_into(base, cell, exercise)
+        if not self._is_begun(exercise, python_of_cell(cell)) and self._is_begun(exercise, base):
+            return self._left_alone(exercise, base if base != before else None, tuple(notes))
         changed = answer.text != before
         if changed:
             self._keep(exercise.stub)
@@ -85,6 +94,20 @@ class Work:
         if self.drive is not None:
             self._copy_to_drive(exercise.stub, text, (now,))
         return path
+
+    def answer(self, exercise: Exercise) -> str:
+        """The exercise's functions as they are saved.
+
+        Raises:
+            UsageError: the file cannot be read, or has none of them.
+        """
+        path = self.folder / exercise.stub
+        rows = split_lines(_read(path) or "")
+        spans = function_spans(rows)
+        places = sorted(spans[function.name][-1] for function in exercise.functions if function.name in spans)
+        if not places:
+            raise UsageError(f"{shown(path)} holds no answer to {exercise.id}.")
+        return "\n\n\n".join("\n".join(rows[first - 1 : last]) for first, last in places)
 
     def restore(self) -> tuple[str, ...]:
         """Bring back from Drive each file that differs; the stubs' names. What was here is kept for `undo`.
@@ -112,20 +135,31 @@ class Work:
             stub
             for stub in (stub_files(self.course) if self.drive is not None else ())
             if (text := self._in_drive(stub)) is not None
-            and self._is_started(stub, text)
-            and not self._is_started(stub, _read(self.folder / stub))
+            and self._any_begun(stub, text)
+            and not self._any_begun(stub, _read(self.folder / stub))
         )
 
-    def _begun(self, exercise: Exercise, text: str | None) -> bool:
-        return self._is_started(exercise.stub, text)
+    def _left_alone(self, exercise: Exercise, brought_back: str | None, notes: tuple[str, ...]) -> Saved:
+        """A cell that is still the stub, of an exercise that is answered in the file: as when a notebook is new."""
+        path = self.folder / exercise.stub
+        if brought_back is not None:
+            self._keep(exercise.stub)
+            _write(path, brought_back)
+        sentence = (
+            f"The cell is as it was handed out, so your answer in {shown(path)} was kept, and is what is graded. "
+            f"%course show {exercise.id} prints it."
+        )
+        return Saved(None, path, False, (*notes, sentence))
 
-    def _is_started(self, stub: str, text: str | None) -> bool:
+    def _any_begun(self, stub: str, text: str | None) -> bool:
+        return any(self._is_begun(one, text) for one in self.course.exercises if one.stub == stub)
+
+    def _is_begun(self, exercise: Exercise, text: str | None) -> bool:
         if text is None:
             return False
-        if self._started is None:
-            self._started = started_in(self.course)
-        owner = next(exercise for exercise in self.course.exercises if exercise.stub == stub)
-        return self._started(Place(owner.lesson, owner.file), text)
+        if self._begun is None:
+            self._begun = begun_in(self.course)
+        return self._begun(exercise, text)
 
     def _in_drive(self, stub: str) -> str | None:
         return _read(self.drive / stub) if self.drive is not None else None

@@ -52,6 +52,7 @@ def test_the_real_course_is_released_with_exactly_what_students_need(wheel: Path
     expected = {
         "README.md",
         "MANIFEST.json",
+        "pytest.ini",
         "course/course.toml",
         f"wheels/{WHEEL}",
         *(f"course/pristine/{stub}" for stub in generate_stubs(course)),

@@ -1,4 +1,4 @@
-"""A notebook for each lesson, made from the course: the handouts, and an `%%exercise` cell with each exercise's stub."""
+"""A notebook for each lesson, made from the course: handouts, and an `%%exercise` cell with each exercise's stub."""
 
 from __future__ import annotations
 
@@ -48,25 +48,33 @@ drive.mount("/content/drive")
 ```"""
 
 _SETUP = """\
-import glob, importlib.util, os, subprocess, sys, zipfile
+import glob
+import importlib.util
+import os
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
-places = [Path.cwd(), *Path.cwd().parents, Path("{slug}").resolve()]
+COURSE, BUNDLE = "{slug}", "{slug}-{version}.zip"
+places = [Path.cwd(), *Path.cwd().parents, Path(COURSE).resolve()]
 root = next((place for place in places if (place / "course" / "course.toml").is_file()), None)
 if root is None:{download}
-    found = sorted([*glob.glob("{slug}-*.zip"), *glob.glob("/content/drive/MyDrive/{slug}-*.zip")])
-    assert found, "Upload the course's zip, {slug}-{version}.zip, to the folder of this notebook, then run this cell again."
-    root = Path("{slug}").resolve()
+    found = sorted(glob.glob(f"{{COURSE}}-*.zip") + glob.glob(f"/content/drive/MyDrive/{{COURSE}}-*.zip"))
+    assert found, f"Upload {{BUNDLE}} to {{Path.cwd()}}, then run this cell again."
+    root = Path(COURSE).resolve()
     zipfile.ZipFile(found[-1]).extractall(root)
 os.chdir(root)
 if importlib.util.find_spec("autograder") is None:
     # --no-deps: what is installed here already is enough, and stays as it is.
-    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", *glob.glob("wheels/*.whl")], check=True)
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
+    subprocess.run([*command, *glob.glob("wheels/*.whl")], check=True)
 %load_ext autograder"""
 
 _DOWNLOAD = """
     import urllib.request
-    urllib.request.urlretrieve("{url}", "{slug}-{version}.zip")"""
+
+    urllib.request.urlretrieve("{url}", BUNDLE)"""
 
 _TAIL = """\
 ## Hand in

@@ -61,10 +61,9 @@ class Work:
         before = _read(path)
         base = before
         there = self._in_drive(exercise.stub)
-        if there is not None and there != before and self._any_begun(exercise.stub, there):
-            if not self._any_begun(exercise.stub, before):
-                base = there
-                notes.append(f"{exercise.stub} was brought back from your Drive first: nothing of it was begun here.")
+        if there != before and self._any_begun(exercise.stub, there) and not self._any_begun(exercise.stub, before):
+            base = there
+            notes.append(f"{exercise.stub} was brought back from your Drive first: nothing of it was begun here.")
         if base is None:
             base = pristine_stubs(self.course)[exercise.stub]
         answer = put_into(base, cell, exercise)

@@ -69,8 +69,6 @@ def _cells(source: str, name: str) -> list[tuple[bool, list[str]]]:
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     course = load_course(find_root(folder))
-    for written in (
-        *write_notebooks(folder),
-        *write_lesson_notebooks(course, generate_stubs(course), slug(course.title)),
-    ):
+    lessons = write_lesson_notebooks(course, generate_stubs(course), slug(course.title))
+    for written in (*write_notebooks(folder), *lessons):
         print(f"wrote {written}")

@@ -5,16 +5,28 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 
+from rich.console import Console
+
 from autograder.catalogue import Course
 from autograder.reports.html.run_report import run_report
-from autograder.reports.terminal import make_console, print_run
+from autograder.reports.terminal import WIDTH, print_run
 from autograder.result import RunResult
 
 
 def run_bundle(result: RunResult) -> dict[str, str]:
     """A run by media type; its text is what `grade --plain` prints."""
     stream = io.StringIO()
-    print_run(make_console(stream, plain=True), result, plain=True)
+    # As `make_console` makes it for --plain; in a kernel rich would else send each line to the notebook by itself.
+    console = Console(
+        file=stream,
+        color_system=None,
+        force_terminal=False,
+        force_jupyter=False,
+        highlight=False,
+        emoji=False,
+        width=WIDTH,
+    )
+    print_run(console, result, plain=True)
     return {"text/html": run_report(result), "text/plain": stream.getvalue().rstrip("\n")}
 
 

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from autograder import doctor, pytest_plugin
 from autograder.catalogue import Course
 from autograder.cli.grade import cli
+from autograder.pytest_plugin import _runs
 from autograder.result import RunResult
 from autograder.session import Grader, Request
 
@@ -60,7 +61,7 @@ def warm(without_targets: Grader, monkeypatch: pytest.MonkeyPatch) -> Counting:
         counting.opened += 1
         return counting
 
-    monkeypatch.setattr(pytest_plugin, "open_grader", opened)
+    monkeypatch.setattr(_runs, "open_grader", opened)
     return counting
 
 

@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 OPEN = ("autograder", "open")  # on the report of what says nothing yet: not started, or after a failure
 
 
-class CheckFailed(Exception):
-    """A check that did not pass; its text is what `grade` says of it."""
-
-
 class StubFile(pytest.File):
     """One stub file: a collector of its exercises, in the course's order."""
 
@@ -40,13 +36,16 @@ class StubFile(pytest.File):
             yield node
 
 
-class ExerciseNode(pytest.Collector):
-    """One exercise: a collector of its public checks, and of the one on GPU targets."""
+class ExerciseNode(pytest.Class):
+    """One exercise: a collector of its public checks, and of the one on GPU targets.
+
+    There is no class behind it: editors draw a level of their tree for each ``pytest.Class``, and for nothing else.
+    """
 
     root: Path
     exercise: Exercise
 
-    def collect(self) -> Iterable[pytest.Item]:
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         line = _line_of(self.path, self.exercise)
         course = self.config.stash[RUNS].course(self.root)
         names = [(check.id, check.proves) for check in self.exercise.checks]
@@ -76,7 +75,7 @@ class CheckItem(pytest.Item):
         if check is None or check.outcome == "skipped":
             self._not_run(result, check)
         elif check.outcome != "pass":
-            raise CheckFailed(_story(result, check))
+            raise AssertionError(_story(result, check))
 
     def _not_run(self, result: ExerciseResult, check: CheckResult | None) -> None:
         """Skipped for good where this machine cannot run it; otherwise until what stands in its way is put right."""
@@ -84,7 +83,7 @@ class CheckItem(pytest.Item):
 
         ran = [other for other in result.checks if other.outcome != "skipped"]
         if not ran and result.outcome != "skipped":
-            raise CheckFailed(_story(result, None))  # refused, or a fault of the grader: there is no check to say so
+            raise AssertionError(_story(result, None))  # refused, or a fault of the grader: there is no check to say so
         if result.counts and not (check is not None and ran and check.message != AFTER_A_FAILURE):
             self.user_properties.append(OPEN)
         reason = check.message if check is not None and ran else result.message
@@ -96,10 +95,13 @@ class CheckItem(pytest.Item):
         raise skipped
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *_: Any) -> Any:
-        """What `grade` says, without a traceback; faults of other kinds as pytest shows them."""
+        """What `grade` says, without a traceback; faults of other kinds as pytest shows them.
+
+        A check that failed raises a plain AssertionError: editors take any other exception for a broken test.
+        """
         from autograder.errors import AutograderError
 
-        if isinstance(excinfo.value, (CheckFailed, AutograderError)):
+        if isinstance(excinfo.value, (AssertionError, AutograderError)):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
 

@@ -11,6 +11,8 @@ from autograder.catalogue import Course, load_course
 from autograder.errors import UsageError
 from autograder.notebook import _work
 from autograder.notebook._work import Work, find_drive
+from autograder.plan import plan_exercises
+from autograder.release.submit import gather
 
 ROOT = Path(__file__).parents[2]
 FLASH = "lesson7/flash_attention.py"
@@ -72,6 +74,18 @@ def test_what_another_program_wrote_in_between_comes_back_too(here: Course) -> N
     save(work, UPDATE.format("2"))
     work.undo(here.exercise("online_softmax_update"))
     assert saved(work).startswith("# edited elsewhere\n")
+
+
+def test_earlier_versions_are_no_part_of_a_hand_in(here: Course) -> None:
+    work = Work(here)
+    for value in ("1", "2"):
+        save(work, UPDATE.format(value))
+    plans, notes = plan_exercises(here, work.folder, here.exercises, None)
+    assert notes == ()
+    assert {plan.file for plan in plans} == {FLASH, "lesson7/one_shot_attention.py"}
+    packed, notes = gather(work.folder)
+    assert notes == ()
+    assert not any("undo" in name for name in packed)
 
 
 def test_old_versions_go(here: Course, monkeypatch: pytest.MonkeyPatch) -> None:

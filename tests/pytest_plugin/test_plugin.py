@@ -166,6 +166,25 @@ def test_a_refused_exercise_fails_with_the_line(warm: Counting, student: Path, r
     result.stdout.fnmatch_lines(["  Line *: *atomic_add*"])
 
 
+def test_editors_see_a_level_for_each_exercise_and_failures_as_failures(
+    warm: Counting, student: Path, run: Run
+) -> None:
+    """VS Code's plugin nests by `pytest.Class` alone, and shows every exception but AssertionError as a broken test."""
+    (student / "conftest.py").write_text(
+        "import pytest\n"
+        "def pytest_collection_finish(session):\n"
+        "    for item in session.items:\n"
+        "        assert isinstance(item.parent, pytest.Class) and isinstance(item.parent.parent, pytest.File)\n"
+        "        assert not hasattr(item.parent, 'obj')\n"
+        "def pytest_exception_interact(node, call):\n"
+        "    print(f'{node.name} is of type {call.excinfo.typename}')\n"
+    )
+    solve(student, FLASH, WRONG)
+    result = run("-s", "-k", "online_softmax_update")
+    result.assert_outcomes(passed=1, failed=1, skipped=8, deselected=41)
+    result.stdout.fnmatch_lines(["*rising_maximum is of type AssertionError"])
+
+
 def test_a_stub_file_is_never_imported_whatever_its_name(warm: Counting, student: Path, run: Run) -> None:
     """Named like a test, and named on the command line, with doctests asked for."""
     toml = student / "course" / "exercises" / "lesson7" / "score_mask" / "exercise.toml"

@@ -102,10 +102,11 @@ def kernel_in(folder: Path) -> Iterator[Kernel]:
 
 
 def student_folder(folder: Path) -> Path:
-    """The course as a student has it: no solutions, and nothing begun."""
+    """The course as a student has it: no solutions, the stubs in place, and nothing begun."""
     junk = shutil.ignore_patterns("__pycache__", "notebooks")
     shutil.copytree(ROOT / "course", folder / "course", ignore=junk)
-    shutil.copytree(ROOT / "assignments", folder / "course" / "pristine")
+    for place in (folder / "course" / "pristine", folder / "assignments"):
+        shutil.copytree(ROOT / "assignments", place)
     return folder
 
 
@@ -134,7 +135,6 @@ def hour() -> Sequence[Step]:
     solution = function(ROOT / "solutions" / FILE)
     return (
         Step("%load_ext autograder"),
-        Step("%%exercise"),
         attempt(function(ROOT / "assignments" / FILE), "the stub, as it was handed out"),
         attempt(solution.replace("tl.max(s, 1))", "tl.max(s, 1)"), "a bracket is missing"),
         attempt(solution.replace("tl.exp(", "math.exp("), "exp is taken from Python's math"),

@@ -256,6 +256,14 @@ def test_an_exercise_cell_that_is_still_the_stub_hides_no_answer_elsewhere(tmp_p
     assert source.place_of(5) == (1, 2)
 
 
+def test_exercise_cells_as_large_as_can_be_are_not_looked_into_without_end(tmp_path: Path) -> None:
+    looked_at: list[int] = []
+    large = notebook(*[f"%%exercise softmax\n{MINE}#{'x' * 100_000}"] * 9)
+    root = write(tmp_path / "hw", {f"{number}.ipynb": large for number in range(4)})
+    read_handin(root, tuple(NAMES), NAMES, lambda place, text: bool(looked_at.append(len(text))) or False)
+    assert 9 <= sum(size < 200_000 for size in looked_at) <= 11
+
+
 def test_thousands_of_exercise_cells_are_no_work(tmp_path: Path) -> None:
     asked = []
     path = tmp_path / "hw.ipynb"

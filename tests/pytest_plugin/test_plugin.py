@@ -23,6 +23,7 @@ pytest_plugins = "pytester"
 ROOT = Path(__file__).parents[2]
 FLASH = "assignments/lesson7/flash_attention.py"
 ONE_SHOT = "assignments/lesson7/one_shot_attention.py"
+LESSON = "assignments/lesson7"
 PLUGIN = ("-p", "autograder.pytest_plugin", "--grade-device", "cpu")
 
 
@@ -86,6 +87,14 @@ def solve(student: Path, file: str, change: tuple[str, str] | None = None) -> No
 
 WRONG = ("acc = acc * alpha[:, None]", "acc = acc * 1.0")
 Run = Callable[..., pytest.RunResult]
+Items = Callable[..., int]
+
+
+@pytest.fixture(scope="module")
+def items(course: Course) -> Items:
+    """How many items exercises have, or the whole lesson: their checks, and one on GPU targets each."""
+    lesson = [exercise for exercise in course.exercises if exercise.lesson == 7]
+    return lambda *ids: sum(len(exercise.checks) + 1 for exercise in lesson if not ids or exercise.id in ids)
 
 
 @pytest.fixture
@@ -94,12 +103,13 @@ def run(pytester: pytest.Pytester, student: Path) -> Run:
 
 
 def test_checks_are_items_with_the_verdicts_and_words_of_grade(
-    warm: Counting, student: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+    warm: Counting, student: Path, run: Run, items: Items, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A wrong piece fails with its story; what comes after is skipped with the reason; each exercise is graded once."""
     solve(student, FLASH, WRONG)
     result = run("-rs", FLASH)
-    result.assert_outcomes(passed=1, failed=1, skipped=21)
+    update, kernel = items("online_softmax_update"), items("flash_attention")
+    result.assert_outcomes(passed=1, failed=1, skipped=update - 2 + kernel)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert warm.runs == ["online_softmax_update", "flash_attention"]
     assert warm.opened == 1
@@ -111,8 +121,8 @@ def test_checks_are_items_with_the_verdicts_and_words_of_grade(
             "*online_softmax_update: rising_maximum*",
             "      acc / l is off by up to *",
             "  likely cause: acc keeps its old scale*",
-            f"SKIPPED [[]7] {FLASH}:*: Not run, since an earlier check failed.",
-            f"SKIPPED [[]13] {FLASH}:*: Calls online_softmax_update, which has to pass first.",
+            f"SKIPPED [[]{update - 3}] {FLASH}:*: Not run, since an earlier check failed.",
+            f"SKIPPED [[]{kernel}] {FLASH}:*: Calls online_softmax_update, which has to pass first.",
         ]
     )
     monkeypatch.setattr("autograder.cli.grade.require_machine", lambda _: None)
@@ -130,44 +140,49 @@ def test_a_selected_check_runs_alone_and_passes(warm: Counting, student: Path, r
     assert warm.runs == ["flash_attention"]
 
 
-def test_k_and_x_work_as_always(warm: Counting, student: Path, run: Run) -> None:
+def test_k_and_x_work_as_always(warm: Counting, student: Path, run: Run, items: Items) -> None:
     solve(student, FLASH, WRONG)
-    run("-k", "online_softmax_update and one_chunk").assert_outcomes(passed=1, deselected=50)
-    stopped = run("-x")
+    run(LESSON, "-k", "online_softmax_update and one_chunk").assert_outcomes(passed=1, deselected=items() - 1)
+    stopped = run(LESSON, "-x")
     stopped.assert_outcomes(passed=1, failed=1)
     assert warm.runs == ["online_softmax_update"] * 2
 
 
-def test_what_is_not_started_is_skipped_and_no_success(warm: Counting, student: Path, run: Run) -> None:
-    result = run("-rs")
-    result.assert_outcomes(skipped=51)
+def test_what_is_not_started_is_skipped_and_no_success(warm: Counting, student: Path, run: Run, items: Items) -> None:
+    result = run(LESSON, "-rs")
+    result.assert_outcomes(skipped=items())
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(
-        ["*51 checks skipped for now*", f"SKIPPED [[]7] {ONE_SHOT}:*Not started: the stub is as it was handed out."]
+        [
+            f"{items()} checks skipped for now*",
+            f"SKIPPED [[]{items('score_mask')}] {ONE_SHOT}:*Not started: the stub is *",
+        ]
     )
 
 
 def test_one_exercise_passed_and_another_not_started_is_no_success_either(
-    warm: Counting, student: Path, run: Run
+    warm: Counting, student: Path, run: Run, items: Items
 ) -> None:
     solve(student, FLASH)
-    result = run("-k", "online_softmax_update or score_mask")
+    result = run(LESSON, "-k", "online_softmax_update or score_mask")
     # The target check is off in this grader, and skipped as what cannot be made here.
-    result.assert_outcomes(passed=9, skipped=8, deselected=34)
+    update, mask = items("online_softmax_update"), items("score_mask")
+    result.assert_outcomes(passed=update - 1, skipped=1 + mask, deselected=items() - update - mask)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert run("-k", "online_softmax_update").ret == pytest.ExitCode.OK
+    assert run(LESSON, "-k", "online_softmax_update").ret == pytest.ExitCode.OK
 
 
-def test_a_refused_exercise_fails_with_the_line(warm: Counting, student: Path, run: Run) -> None:
+def test_a_refused_exercise_fails_with_the_line(warm: Counting, student: Path, run: Run, items: Items) -> None:
     solve(student, ONE_SHOT, ("tl.where(", "tl.atomic_add("))
     result = run(ONE_SHOT, "-k", "score_mask")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.assert_outcomes(failed=7, deselected=21)
+    others = items("kernel_loads", "ghost_row_pin", "one_shot_attention")
+    result.assert_outcomes(failed=items("score_mask"), deselected=others)
     result.stdout.fnmatch_lines(["  Line *: *atomic_add*"])
 
 
 def test_editors_see_a_level_for_each_exercise_and_failures_as_failures(
-    warm: Counting, student: Path, run: Run
+    warm: Counting, student: Path, run: Run, items: Items
 ) -> None:
     """VS Code's plugin nests by `pytest.Class` alone, and shows every exception but AssertionError as a broken test."""
     (student / "conftest.py").write_text(
@@ -180,12 +195,13 @@ def test_editors_see_a_level_for_each_exercise_and_failures_as_failures(
         "    print(f'{node.name} is of type {call.excinfo.typename}')\n"
     )
     solve(student, FLASH, WRONG)
-    result = run("-s", "-k", "online_softmax_update")
-    result.assert_outcomes(passed=1, failed=1, skipped=8, deselected=41)
+    result = run(FLASH, "-s", "-k", "online_softmax_update")
+    update, kernel = items("online_softmax_update"), items("flash_attention")
+    result.assert_outcomes(passed=1, failed=1, skipped=update - 2, deselected=kernel)
     result.stdout.fnmatch_lines(["*rising_maximum is of type AssertionError"])
 
 
-def test_a_stub_file_is_never_imported_whatever_its_name(warm: Counting, student: Path, run: Run) -> None:
+def test_a_stub_file_is_never_imported_whatever_its_name(warm: Counting, student: Path, run: Run, items: Items) -> None:
     """Named like a test, and named on the command line, with doctests asked for."""
     toml = student / "course" / "exercises" / "lesson7" / "score_mask" / "exercise.toml"
     toml.write_text(toml.read_text().replace('file = "one_shot_attention.py"', 'file = "test_mask.py"'))
@@ -193,9 +209,10 @@ def test_a_stub_file_is_never_imported_whatever_its_name(warm: Counting, student
         shutil.copy(student / ONE_SHOT, student / folder / "lesson7" / "test_mask.py")
     stub = student / "assignments" / "lesson7" / "test_mask.py"
     stub.write_text(f"raise SystemExit('it was run')\n{stub.read_text()}\n\ndef test_mine():\n    assert False\n")
-    for words in ((), ("assignments/lesson7/test_mask.py",)):
-        result = run("--doctest-modules", "-k", "score_mask or mine", *words)
-        result.assert_outcomes(skipped=7, deselected=44 if not words else 0)
+    mask = items("score_mask")
+    for place, others in ((LESSON, items() - mask), (f"{LESSON}/test_mask.py", 0)):
+        result = run("--doctest-modules", "-k", "score_mask or mine", place)
+        result.assert_outcomes(skipped=mask, deselected=others)
         assert "it was run" not in result.stdout.str()
 
 
@@ -216,7 +233,7 @@ def test_other_files_are_left_to_pytest(student: Path, run: Run) -> None:
     assert "grade" not in result.stdout.str().replace("--grade", "").replace("autograder", "")
 
 
-def test_listing_needs_neither_torch_nor_a_worker(student: Path) -> None:
+def test_listing_needs_neither_torch_nor_a_worker(student: Path, items: Items) -> None:
     """In a process of its own, by the name that the installed plugin has; node ids are stable."""
     (student / "conftest.py").write_text(
         "import sys\n"
@@ -232,7 +249,7 @@ def test_listing_needs_neither_torch_nor_a_worker(student: Path) -> None:
     rows = printed.stdout.splitlines()
     assert f"{FLASH}::flash_attention::ragged" in rows
     assert f"{ONE_SHOT}::score_mask::gpu_targets" in rows
-    assert sum("::" in row for row in rows) == 51
+    assert sum(row.startswith(f"{LESSON}/") for row in rows) == items()
     assert "loaded: []" in printed.stdout
 
 
@@ -240,8 +257,8 @@ def test_a_machine_that_cannot_grade_is_one_sentence_a_check(
     student: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor, "blocking", lambda device: "Triton is not installed.")
-    result = run("-k", "online_softmax_update and one_chunk")
-    result.assert_outcomes(failed=1, deselected=50)
+    result = run(f"{FLASH}::online_softmax_update::one_chunk")
+    result.assert_outcomes(failed=1)
     assert "Traceback" not in result.stdout.str()
     result.stdout.fnmatch_lines(["Triton is not installed. `grade doctor` says more."])
 

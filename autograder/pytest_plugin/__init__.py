@@ -15,6 +15,8 @@ import pytest
 from autograder.pytest_plugin._items import OPEN, StubFile
 from autograder.pytest_plugin._runs import FOLDER, RUNS, Runs
 
+_LARGEST_SEED = 2**31 - 1
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("autograder", "exercises of a course (autograder)")
@@ -28,12 +30,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    seed = config.getoption("--grade-seed")
+    if seed is not None and not 0 <= seed <= _LARGEST_SEED:
+        raise pytest.UsageError(f"--grade-seed is a whole number from 0 to {_LARGEST_SEED}.")
     config.stash[RUNS] = runs = Runs(config)
     config.pluginmanager.register(_Watch(runs), "autograder-watch")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    if (runs := config.stash.get(RUNS, None)) is not None:
+    if (runs := config.stash.get(RUNS, None)) is not None:  # it is not there where the options are wrong
         runs.close()
 
 

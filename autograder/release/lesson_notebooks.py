@@ -56,12 +56,15 @@ import sys
 import zipfile
 from pathlib import Path
 
+from IPython.core.error import UsageError
+
 COURSE, BUNDLE = "{slug}", "{slug}-{version}.zip"
 places = [Path.cwd(), *Path.cwd().parents, Path(COURSE).resolve()]
 root = next((place for place in places if (place / "course" / "course.toml").is_file()), None)
 if root is None:{download}
     found = sorted(glob.glob(f"{{COURSE}}-*.zip") + glob.glob(f"/content/drive/MyDrive/{{COURSE}}-*.zip"))
-    assert found, f"Upload {{BUNDLE}} to {{Path.cwd()}}, then run this cell again."
+    if not found:
+        raise UsageError(f"Upload {{BUNDLE}} to {{Path.cwd()}}, then run this cell again.")
     root = Path(COURSE).resolve()
     zipfile.ZipFile(found[-1]).extractall(root)
 os.chdir(root)

@@ -263,6 +263,12 @@ def test_a_machine_that_cannot_grade_is_one_sentence_a_check(
     result.stdout.fnmatch_lines(["Triton is not installed. `grade doctor` says more."])
 
 
+def test_a_seed_that_is_none_is_one_sentence(run: Run) -> None:
+    result = run("--grade-seed", "-1")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "--grade-seed is a whole number from 0 to" in result.stderr.str()
+
+
 def test_a_broken_course_is_one_sentence(student: Path, run: Run) -> None:
     (student / "course" / "course.toml").write_text("title = 3\n")
     result = run()

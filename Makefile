@@ -54,7 +54,7 @@ selfcheck: setup ## all proofs that the grader is real: solutions, stubs, mistak
 stubs: setup ## write assignments/ anew from solutions/
 	$(BIN)/course release --stubs-only
 
-notebooks: setup ## write course/notebooks/*.ipynb anew from the .py files beside them
+notebooks: setup ## write course/notebooks/*.ipynb anew: the lessons from the course, others from the .py beside them
 	$(BIN)/python -m autograder.release.notebooks course/notebooks
 
 check: setup ## lint, types, import rules, spelling

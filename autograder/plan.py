@@ -138,6 +138,16 @@ def started_in(course: Course) -> Callable[[Place, str], bool]:
     return _Stubs(course).started
 
 
+def begun_in(course: Course) -> Callable[[Exercise, str], bool]:
+    """Tells whether a text has an exercise's functions in it, and not as they were handed out.
+
+    Raises:
+        CourseError: a stub is broken.
+    """
+    stubs = _Stubs(course)
+    return lambda exercise, text: not stubs.untouched(exercise, lift_for(_owners(course, exercise.stub), text))
+
+
 class _Stubs:
     """The pristine stubs, and their fingerprints: an exercise is started when one of its functions differs."""
 
@@ -229,7 +239,10 @@ def _first_line(lifted: LiftedFile, text: str, names: Sequence[str]) -> int | No
 
 
 def _defined_again(plans: Sequence[Plan]) -> Iterator[str]:
-    """A sentence for each function that is defined more than once: Python takes the last, whatever is in it."""
+    """A sentence for each function that is defined more than once: the last counts, whatever is in it.
+
+    In a notebook that is the last of the `%%exercise` cells, if there is one.
+    """
     for plan in plans:
         if (source := plan.source) is None or source.text is None:
             continue
@@ -237,13 +250,16 @@ def _defined_again(plans: Sequence[Plan]) -> Iterator[str]:
         for name, lines in again.items():
             shown = [source.locate(line) for line in (*lines[: _SHOWN - 1], *lines[_SHOWN - 1 :][-1:])]
             left = f"{len(lines) - _SHOWN} more places" if len(lines) > _SHOWN else ""
+            cells = [source.place_of(line)[0] for line in lines]
+            outside = cells[-1] in source.answers and not source.answers.issuperset(cells)
+            which = "the one in the %%exercise cell" if outside else "the last one"
             *before, last = shown
             if source.cells or left:
                 where = "; ".join([*before, left] if left else before)
             else:
                 where = "lines " + ", ".join(place.removeprefix("line ") for place in before)
                 last = last.removeprefix("line ")
-            yield f"{name} is defined in {where} and {last}; the last one counts."
+            yield f"{name} is defined in {where} and {last}; {which} counts."
 
 
 def _nothing_there(name: str, source: Source, owners: Sequence[Exercise]) -> str:

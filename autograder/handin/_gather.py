@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -32,10 +32,14 @@ class Found:
 
 @dataclass(slots=True)
 class Gatherer:
-    """Reads items into ``found``; what cannot be read is named and costs nothing but itself."""
+    """Reads items into ``found``; what cannot be read is named and costs nothing but itself.
+
+    ``begun`` tells the text of a notebook's cell that somebody worked on from a stub.
+    """
 
     wanted: frozenset[str]
     sieve: Sieve
+    begun: Callable[[str], bool]
     budget: Budget = field(default_factory=Budget)
     found: list[Found] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
@@ -62,7 +66,8 @@ class Gatherer:
             self.unread.append(item.shown)
             return
         try:
-            source = _source(item, self._read(item, MAX_FILE_BYTES if item.kind is Kind.PYTHON else None))
+            data = self._read(item, MAX_FILE_BYTES if item.kind is Kind.PYTHON else None)
+            source = _source(item, data, self.begun)
             defined = defined_names(source.text or "")
         except Refused as refused:
             source = Source(item.shown, None, f"{item.shown} {refused.reason}.", refused.line)
@@ -103,12 +108,12 @@ class Gatherer:
             raise Refused("could not be read" if item.on_disk else "is damaged in the zip") from None
 
 
-def _source(item: Item, data: bytes) -> Source:
+def _source(item: Item, data: bytes, begun: Callable[[str], bool]) -> Source:
     text = decode(data)
     if item.kind is Kind.PYTHON:
         return Source(item.shown, text, None, None)
-    notebook = read_notebook(text)
-    return Source(item.shown, notebook.text, None, None, notebook.cells)
+    notebook = read_notebook(text, begun)
+    return Source(item.shown, notebook.text, None, None, notebook.cells, notebook.answers)
 
 
 def _refuse_known_problem(item: Item) -> None:

@@ -54,6 +54,11 @@ def python_of_cell(source: str) -> str:
     return "\n".join(_without_line_magics(lines)) + "\n"
 
 
+def is_answer(source: str) -> bool:
+    """Whether a cell is the answer to an exercise: its first line with anything on it is `%%exercise ...`."""
+    return source.lstrip().split(None, 1)[:1] == ["%%exercise"]
+
+
 def _without_cell_magics(lines: list[str]) -> list[str]:
     """Blank ``%%`` lines at the head of a cell, or the whole cell if its language is not Python."""
     lines = list(lines)

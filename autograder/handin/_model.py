@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import re
 import tokenize
-from bisect import bisect_right
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
@@ -32,7 +31,8 @@ class Source:
 
     ``path`` is relative to the hand-in and safe to print: ``lesson7/x.py``, ``hw.zip!lesson7/x.py``.
     ``line`` is where the problem is, when it has a line. ``cells`` holds the first line within ``text``
-    of each code cell of a notebook; it is empty for a ``.py``.
+    of each code cell of a notebook, which need not stand in their order; it is empty for a ``.py``. ``answers`` are
+    the numbers of the `%%exercise` cells, whose definitions count before those of other cells.
     """
 
     path: str
@@ -40,6 +40,7 @@ class Source:
     problem: str | None
     line: int | None
     cells: tuple[int, ...] = ()
+    answers: frozenset[int] = frozenset()
 
     def locate(self, line: int) -> str:
         """Where a line of ``text`` is for the student: ``line 12`` or ``cell 5, line 3``, both from 1."""
@@ -50,8 +51,9 @@ class Source:
         """The code cell that a line of ``text`` is in, and the line in it; for a ``.py`` None and the line itself."""
         if not self.cells:
             return None, line
-        cell = max(1, bisect_right(self.cells, line))
-        return cell, line - self.cells[cell - 1] + 1
+        begun = [(start, number) for number, start in enumerate(self.cells, 1) if start <= line]
+        start, cell = max(begun, default=(self.cells[0], 1))
+        return cell, line - start + 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,11 @@ from autograder.handin._folder import list_folder, open_regular
 from autograder.handin._gather import Gatherer
 from autograder.handin._items import Item, Sieve
 from autograder.handin._limits import MAX_FILES, Notes
-from autograder.handin._model import HandIn, Place, Source
+from autograder.handin._model import HandIn, Place, Source, defined_names
 from autograder.handin._names import a_few, is_archive, kind_of, lesson_of, show
 
+_LOOKED_AT = 1_000_000  # characters of %%exercise cells; those after them are taken for worked on
+_NONE: frozenset[str] = frozenset()
 _WHAT = "Hand in the lesson folders, a .py, an .ipynb or a .zip."
 
 
@@ -34,7 +36,17 @@ def read_handin(
     """
     real = _resolve(path)
     sieve = Sieve(Notes())
-    gatherer = Gatherer(frozenset(place.file.lower() for place in places), sieve)
+
+    left = _LOOKED_AT
+
+    def begun(cell: str) -> bool:
+        nonlocal left
+        defined = defined_names(cell)
+        wanted_here = [place for place in places if not defined.isdisjoint(names.get(place, _NONE))]
+        left -= len(cell) * len(wanted_here)
+        return bool(wanted_here) and (left < 0 or any(started(place, cell) for place in wanted_here))
+
+    gatherer = Gatherer(frozenset(place.file.lower() for place in places), sieve, begun)
     gatherer.take(_items(path, real, gatherer), 0, _hint(real))
     sieve.finish()
 

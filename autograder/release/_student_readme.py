@@ -40,6 +40,12 @@ What an exercise asks is in `course/exercises/lesson<N>/<exercise>/handout.md`. 
 
 Prints in a kernel are left out when it is graded.{companions}
 
+## In a notebook, in an editor
+
+`course/notebooks/` has a notebook for each lesson: an answer is a cell that begins with `%%exercise`, and running it
+saves and grades it. Work in a copy, since a newer bundle overwrites what is there. `pytest`, and with it an editor's
+test explorer, shows each exercise and its checks.
+
 ## Hand in
 
     grade submit

@@ -21,11 +21,14 @@ from autograder.release._student_readme import student_readme
 from autograder.release._wheel import build_wheel, read_wheel
 from autograder.release.files import copy_aside, write_whole, zip_bytes
 from autograder.release.leaks import refuse_leaks
+from autograder.release.lesson_notebooks import lesson_notebooks
 from autograder.release.stubs import PRISTINE, generate_stubs
 
 MANIFEST = "MANIFEST.json"
 _EXERCISE_FILES = ("exercise.toml", "launch.py", "oracle.py", "handout.md", "hints.md")
 SHARED_FOLDERS = ("companions", "lessons", "playground", "notebooks")
+# With it `pytest` finds the exercises, and their names do not hang on the folder that it is called in.
+_PYTEST_INI = b"[pytest]\ntestpaths = assignments\n"
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp")
 _JUNK = re.compile(r"^[._]|~$|\.(?:pyc|bak.*|orig|rej|swp|tmp)$", re.IGNORECASE)
 
@@ -51,6 +54,8 @@ def make_bundle(course: Course, wheel: Path | None = None) -> Bundle:
     built = read_wheel(wheel) if wheel is not None else build_wheel(course.root)
     files = dict(_public_files(course))
     files |= {(PRISTINE / stub).as_posix(): text.encode() for stub, text in stubs.items()}
+    files |= {name: text.encode() for name, text in lesson_notebooks(course, stubs, slug(course.title)).items()}
+    files["pytest.ini"] = _PYTEST_INI
     files[f"wheels/{built.name}"] = built.data
     files["README.md"] = student_readme(course, built.name).encode()
     models = dict(_models(course))

@@ -1,7 +1,8 @@
 """Notebooks from Python files in the percent format: the file is written by people, the notebook is generated.
 
 ``# %% [markdown]`` starts a cell of text, ``# %%`` one of code.  In code, a comment that begins with ``# !`` or ``# %``
-is a line of IPython: a shell command or a magic, which plain Python could not read.
+is a line of IPython: a shell command or a magic, which plain Python could not read.  The lessons' notebooks are made
+from the course, see ``lesson_notebooks.py``.
 """
 
 from __future__ import annotations
@@ -9,15 +10,18 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
-from autograder.errors import CourseError, UsageError
+from autograder.catalogue import find_root, load_course
+from autograder.errors import CourseError
+from autograder.release._ipynb import ipynb
+from autograder.release.bundle import slug
 from autograder.release.files import write_whole
+from autograder.release.lesson_notebooks import write_lesson_notebooks
+from autograder.release.stubs import generate_stubs
 
 _MARK = re.compile(r"# %%( \[markdown\])?\s*")
 _IPYTHON = re.compile(r"# ([!%].*)")
 _MARKDOWN = re.compile(r"# ?(.*)")
-_HINT = "Notebooks are written with nbformat: pip install 'mini-flash-attention-kit[dev]'."
 
 
 def notebook_text(source: str, name: str) -> str:
@@ -25,29 +29,15 @@ def notebook_text(source: str, name: str) -> str:
 
     Raises:
         CourseError: a line stands before the first cell, or one of a text cell is no comment.
-        UsageError: nbformat is not installed.
     """
-    try:
-        import nbformat
-        from nbformat import v4
-    except ImportError:
-        raise UsageError(_HINT) from None
-    cells: list[Any] = []
-    for number, (markdown, rows) in enumerate(_cells(source, name)):
-        make = v4.new_markdown_cell if markdown else v4.new_code_cell
-        cells.append(make("\n".join(rows).strip("\n"), id=f"cell-{number}"))
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = v4.new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
-    nbformat.validate(notebook)
-    text: str = nbformat.writes(notebook)
-    return f"{text}\n"
+    return ipynb((markdown, "\n".join(rows).strip("\n")) for markdown, rows in _cells(source, name))
 
 
 def write_notebooks(folder: Path) -> list[Path]:
     """Write the notebook beside each percent file of ``folder``.
 
     Raises:
-        CourseError, UsageError: as `notebook_text`.
+        CourseError: as `notebook_text`.
     """
     written = []
     for path in sorted(folder.glob("*.py")):
@@ -77,5 +67,8 @@ def _cells(source: str, name: str) -> list[tuple[bool, list[str]]]:
 
 
 if __name__ == "__main__":
-    for written in write_notebooks(Path(sys.argv[1])):
+    folder = Path(sys.argv[1])
+    course = load_course(find_root(folder))
+    lessons = write_lesson_notebooks(course, generate_stubs(course), slug(course.title))
+    for written in (*write_notebooks(folder), *lessons):
         print(f"wrote {written}")

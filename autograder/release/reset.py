@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder import trees
 from autograder.catalogue import Course, Exercise
 from autograder.errors import UsageError
 from autograder.handin import read_text, split_lines
 from autograder.release.files import copy_aside, write_whole
+from autograder.release.spans import function_spans
 from autograder.release.stubs import pristine_stubs
-
-Spans = Mapping[str, Sequence[tuple[int, int]]]
-# At the left margin: what ends a definition, and what a definition is named by.
-_ENDS = re.compile(
-    r"(?!(?:return|yield|else|elif|except|finally|break|continue|pass)\b)"  # a body that is not indented
-    r"(?:@|(?:async[ \t]+)?def\b|class\b|(?:import|from|if|for|while|with|try)\b|[A-Za-z_]\w*[ \t]*[=:.(])"
-)
-_NAMED = re.compile(r"def[ \t]+(\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +70,7 @@ def _read(path: Path) -> str | None:
 
 
 def _replaced(lines: list[str], stub_lines: list[str], names: list[str]) -> list[str]:
-    spans, stub_spans = _spans(lines), _spans(stub_lines)
+    spans, stub_spans = function_spans(lines), function_spans(stub_lines)
     edits: list[tuple[int, int, list[str]]] = []
     for name in names:
         first, last = stub_spans[name][-1]
@@ -95,42 +84,3 @@ def _replaced(lines: list[str], stub_lines: list[str], names: list[str]) -> list
     for start, end, fresh in sorted(edits, reverse=True):
         updated[start - 1 : end] = fresh
     return updated
-
-
-def _spans(lines: list[str]) -> Spans:
-    """First and last line of every top-level function, by name; a stub's trailing comments belong to it."""
-    try:
-        body = trees.parse("\n".join(lines)).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return _spans_at_the_margin(lines)
-    spans: dict[str, list[tuple[int, int]]] = {}
-    for node in body:
-        if isinstance(node, ast.FunctionDef):
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            last = node.end_lineno or node.lineno
-            while last < len(lines) and lines[last].startswith((" ", "\t")) and lines[last].strip().startswith("#"):
-                last += 1
-            spans.setdefault(node.name, []).append((first, last))
-    return spans
-
-
-def _spans_at_the_margin(lines: list[str]) -> Spans:
-    """As `_spans`, for a text that does not parse: a function ends where something else begins at the left margin."""
-    spans: dict[str, list[tuple[int, int]]] = {}
-    place = 0
-    while place < len(lines):
-        first = place
-        while place < len(lines) and lines[place].startswith("@"):
-            place += 1
-        named = _NAMED.match(lines[place]) if place < len(lines) else None
-        if named is None:
-            place = max(place, first + 1)
-            continue
-        place += 1
-        while place < len(lines) and not _ENDS.match(lines[place]):
-            place += 1
-        last = place
-        while last > first + 1 and (not lines[last - 1].strip() or lines[last - 1].startswith("#")):
-            last -= 1
-        spans.setdefault(named[1], []).append((first + 1, last))
-    return spans

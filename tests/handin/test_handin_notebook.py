@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import HandInError
-from autograder.handin import Source
+from autograder.handin import Source, read_handin
 
-from .making import FLASH, ONE_SHOT, SOFTMAX, notebook, noted, read, stub, texts, work, write
+from .making import FLASH, NAMES, ONE_SHOT, SOFTMAX, notebook, noted, read, stub, texts, work, write
 
 DEF = "def softmax_kernel(x):\n    return x\n"
 
@@ -72,7 +72,6 @@ def test_a_broken_cell_hides_no_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "magic",
     [
-        "%%exercise softmax",
         "%%time",
         "%%timeit -n 1",
         "%%capture out",
@@ -219,3 +218,55 @@ def test_a_notebook_that_is_not_utf8_is_refused_with_the_line(tmp_path: Path) ->
 def test_a_notebook_that_defines_nothing_serves_nothing(tmp_path: Path) -> None:
     root = write(tmp_path / "hw", {"hw.ipynb": notebook("x = 1"), "softmax.py": stub(SOFTMAX)})
     assert texts(read(root)) == {SOFTMAX: stub(SOFTMAX)}
+
+
+# Cells that begin with %%exercise -------------------------------------------------------------------------------------
+
+MINE = "def softmax_kernel(x):\n    return 'mine'\n"
+TRIED = "def softmax_kernel(x):\n    return 'tried out'\n"
+
+
+def exercise_cells(folder: Path, *cells: object) -> Source:
+    path = folder / "hw.ipynb"
+    path.write_text(notebook(*cells))
+    return read(path).sources[SOFTMAX]
+
+
+def test_an_exercise_cell_counts_before_what_is_tried_out_below_it(tmp_path: Path) -> None:
+    source = exercise_cells(tmp_path, "x = 1", f"%%exercise softmax\n{MINE}", TRIED, "y = 2")
+    assert source.text == f"x = 1\n{TRIED}y = 2\n\n{MINE}"
+    assert source.cells == (1, 5, 2, 4)
+    assert source.answers == {2}
+    assert [source.place_of(line) for line in range(1, 8)] == [
+        (1, 1), (3, 1), (3, 2), (4, 1), (2, 1), (2, 2), (2, 3),
+    ]  # fmt: skip
+
+
+def test_of_two_exercise_cells_the_later_counts(tmp_path: Path) -> None:
+    text = exercise_cells(tmp_path, f"%%exercise softmax\n{TRIED}", f"\n%%exercise  softmax --seed 3\n{MINE}").text
+    assert text is not None
+    assert text.index("tried out") < text.index("mine")
+
+
+def test_an_exercise_cell_that_is_still_the_stub_hides_no_answer_elsewhere(tmp_path: Path) -> None:
+    source = exercise_cells(tmp_path, MINE, f"%%exercise softmax\n{stub(SOFTMAX)}")
+    assert source.text == f"\n{stub(SOFTMAX)}{MINE}"
+    assert source.cells == (4, 1)
+    assert source.answers == frozenset()
+    assert source.place_of(5) == (1, 2)
+
+
+def test_exercise_cells_as_large_as_can_be_are_not_looked_into_without_end(tmp_path: Path) -> None:
+    looked_at: list[int] = []
+    large = notebook(*[f"%%exercise softmax\n{MINE}#{'x' * 100_000}"] * 9)
+    root = write(tmp_path / "hw", {f"{number}.ipynb": large for number in range(4)})
+    read_handin(root, tuple(NAMES), NAMES, lambda place, text: bool(looked_at.append(len(text))) or False)
+    assert 9 <= sum(size < 200_000 for size in looked_at) <= 11
+
+
+def test_thousands_of_exercise_cells_are_no_work(tmp_path: Path) -> None:
+    asked = []
+    path = tmp_path / "hw.ipynb"
+    path.write_text(notebook(*[f"%%exercise softmax\n{stub(SOFTMAX)}"] * 3000, MINE))
+    read_handin(path, tuple(NAMES), NAMES, lambda place, text: bool(asked.append(place)) or text.strip() != stub(place))
+    assert len(asked) < 1000

@@ -66,7 +66,7 @@ def feedback_page(
     comments = comments if comments is not None else Comments()
     public = public_run(grade.result)
     views = tuple(
-        _exercise(item, seen, public.error, comments, (pictures or {}).get(item.result.id))
+        exercise_view(item, seen, public.error, comments, (pictures or {}).get(item.result.id))
         for item, seen in zip(grade.exercises, public.exercises, strict=True)
     )
     return render(
@@ -92,9 +92,10 @@ def _attempts(grade: StudentGrade) -> tuple[str, ...]:
     return (f"You handed in {grade.submission.attempts} times; the latest was graded.",)
 
 
-def _exercise(
-    grade: ExerciseGrade, seen: PublicExercise, error: str | None, comments: Comments, picture: str | None
+def exercise_view(
+    grade: ExerciseGrade, seen: PublicExercise, error: str | None, comments: Comments, picture: str | None = None
 ) -> ExerciseView:
+    """One exercise as pages show it; ``error`` is what a page says at its top of all of them."""
     result = seen.result
     views = check_views(seen)
     # Where nothing could be graded the page says so once, at its top.

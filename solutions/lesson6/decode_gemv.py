@@ -69,6 +69,6 @@ def gemv_reduce_kernel(partial_ptr, y_ptr, N, SPLITS, BLOCK_N: tl.constexpr):
     #: # TODO: add up the rows of partial for these columns of it, and store the sums.
     total = tl.zeros((BLOCK_N,), tl.float32)
     for split in range(0, SPLITS):
-        total += tl.load(partial_ptr + split * N + rows, mask=rows < N, other=0.0)
+        total += tl.load(partial_ptr + split * N + rows, mask=rows < N)
     tl.store(y_ptr + rows, total, mask=rows < N)
     ### END SOLUTION

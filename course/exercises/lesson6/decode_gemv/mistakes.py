@@ -243,7 +243,7 @@ def parts_a_tile_apart(case, inputs):
     at = torch.arange(len(partial))[:, None] * case["block_n"] + torch.arange(case["rows"])
     behind = at >= partial.numel()
     if bool(behind.any()) and case["device"] == "cpu":
-        return r"loads outside partial\b"
+        return r"loads outside partial_sums\b"
     taken = torch.where(behind, NAN, partial.flatten()[at.clamp(max=partial.numel() - 1)])
     return {"partial": partial, "y": taken.sum(0)}
 

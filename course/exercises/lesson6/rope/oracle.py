@@ -45,15 +45,15 @@ def _as_complex(case, x):
 def _properties(case):
     """The shapes of lengths (token, head, pair) and distances (head, query, key); empty where a case is for neither."""
     half, named = case["tokens"] // 2, case.get("property")
-    lengths = (case["tokens"], case["heads"], case["head"] // 2) if named == "lengths" else (0,)
-    distances = (case["heads"], half, half) if named == "distances" else (0,)
+    lengths = (case["tokens"], case["heads"], case["head"] // 2) if named == "lengths" else (0, 0, 0)
+    distances = (case["heads"], half, half) if named == "distances" else (0, 0, 0)
     return lengths, distances
 
 
 def observe(case, inputs, outputs):
     """y as it is, and which pairs keep their lengths and which scores stay the same."""
     y, half = outputs["y"].double(), case["tokens"] // 2
-    found = {"lengths": torch.ones(0).bool(), "distances": torch.ones(0).bool()}
+    found = {name: torch.ones(0, 0, 0).bool() for name in ("lengths", "distances")}
     if case.get("property") == "lengths":
         before, after = (_as_complex(case, z).abs() for z in (inputs["x"].double(), y))
         found["lengths"] = (before - after).abs() <= _SAME * before.max()

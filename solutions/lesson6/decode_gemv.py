@@ -68,7 +68,7 @@ def gemv_reduce_kernel(partial_ptr, y_ptr, N, SPLITS, BLOCK_N: tl.constexpr):
     ### BEGIN SOLUTION
     #: # TODO: add up the rows of partial for these columns of it, and store the sums.
     total = tl.zeros((BLOCK_N,), tl.float32)
-    for split in range(0, SPLITS):
+    for split in range(SPLITS):
         total += tl.load(partial_ptr + split * N + rows, mask=rows < N)
     tl.store(y_ptr + rows, total, mask=rows < N)
     ### END SOLUTION

@@ -44,7 +44,9 @@ def kv_cache_append_kernel(
     slots = tl.load(slots_ptr + tokens, mask=tokens < TOKENS, other=-1)  # (BLOCK_T,), behind the end all is padding
     keep = (slots[:, None] >= 0) & (columns[None, :] < WIDTH)  # (BLOCK_T, BLOCK_W)
     source = tokens[:, None] * STRIDE + columns[None, :]
-    target = slots[:, None] * WIDTH + columns[None, :]  # int64, as slots are: a pool has more elements than int32 counts
+    target = (
+        slots[:, None] * WIDTH + columns[None, :]
+    )  # int64, as slots are: a pool has more elements than int32 counts
     k = tl.load(k_ptr + source, mask=keep)
     v = tl.load(v_ptr + source, mask=keep)
     tl.store(k_cache_ptr + target, k, mask=keep)

@@ -21,7 +21,7 @@ def gemv_split_kernel(
     n = (tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N))[:, None]
     part = tl.program_id(1)
     sums = tl.zeros((BLOCK_N, BLOCK_K), tl.float32)
-    for step in range(0, tl.cdiv(CHUNK, BLOCK_K)):
+    for step in range(tl.cdiv(CHUNK, BLOCK_K)):
         k = (part * CHUNK + step * BLOCK_K + tl.arange(0, BLOCK_K))[None, :]
         vector = tl.load(x_ptr + k)
         weights = tl.load(w_ptr + n * K + k, mask=n < N, other=0.0)

@@ -22,7 +22,7 @@ def gemv_split_kernel(
     part = tl.program_id(1)
     stop = tl.minimum(K, (part + 1) * CHUNK)
     sums = tl.zeros((BLOCK_N, BLOCK_K), tl.float32)
-    for step in range(0, tl.cdiv(CHUNK, BLOCK_K)):
+    for step in range(tl.cdiv(CHUNK, BLOCK_K)):
         k = (part * CHUNK + step * BLOCK_K + tl.arange(0, BLOCK_K))[None, :]
         inside = k < stop
         vector = tl.load(x_ptr + k, mask=inside, other=0.0)

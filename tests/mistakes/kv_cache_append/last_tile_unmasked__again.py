@@ -33,6 +33,6 @@ def kv_cache_append_kernel(
     number = tl.arange(0, BLOCK_T) + BLOCK_T * tl.program_id(0)
     there = number < TOKENS
     slot = tl.load(slots_ptr + number)
-    wanted = (slot != -1)
+    wanted = slot != -1
     copy_rows(k_ptr, k_cache_ptr, number, slot, wanted, STRIDE, WIDTH, BLOCK_W)
     copy_rows(v_ptr, v_cache_ptr, number, slot, wanted, STRIDE, WIDTH, BLOCK_W)

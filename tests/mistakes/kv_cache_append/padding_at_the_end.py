@@ -21,7 +21,7 @@ def kv_cache_append_kernel(
     columns = tl.arange(0, BLOCK_W)
     slots = tl.load(slots_ptr + tokens, mask=tokens < TOKENS, other=-1)
     live = 0
-    for token in range(0, TOKENS):
+    for token in range(TOKENS):
         live += (tl.load(slots_ptr + token) >= 0).to(tl.int32)
     slots = tl.where(tokens < live, slots, -1)
     mask = (slots >= 0)[:, None] & (columns < WIDTH)[None, :]

@@ -32,7 +32,7 @@ def kv_cache_append_kernel(
     there = number < TOKENS
     slot = tl.load(slots_ptr + number, mask=there, other=0)
     count = 0
-    for other in range(0, TOKENS):
+    for other in range(TOKENS):
         count += tl.where(tl.load(slots_ptr + other) != -1, 1, 0)
     wanted = there & (slot != -1) & (number < count)
     copy_rows(k_ptr, k_cache_ptr, number, slot, wanted, STRIDE, WIDTH, BLOCK_W)

@@ -149,7 +149,9 @@ def rows_unmasked(case, inputs):
         return _norm(case, inputs)
     if case["device"] == "cpu":
         return r"loads outside (?:x|residual)\b"
-    flat = [torch.nn.functional.pad(inputs[name].flatten(), (0, case["block"]), value=NAN) for name in ("x", "residual")]
+    flat = [
+        torch.nn.functional.pad(inputs[name].flatten(), (0, case["block"]), value=NAN) for name in ("x", "residual")
+    ]
     at = torch.arange(case["rows"])[:, None] * case["width"] + torch.arange(case["block"])
     h = flat[0][at] + flat[1][at]
     return _norm(case, inputs, mean_square=(h * h).sum(1, keepdim=True) / case["width"])

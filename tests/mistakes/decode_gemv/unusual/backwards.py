@@ -32,6 +32,6 @@ def gemv_split_kernel(
 def gemv_reduce_kernel(partial_ptr, y_ptr, N, SPLITS, BLOCK_N: tl.constexpr):
     row = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
     total = tl.zeros((BLOCK_N,), tl.float32)
-    for split in range(0, SPLITS):
+    for split in range(SPLITS):
         total += tl.load(partial_ptr + (SPLITS - 1 - split) * N + row, mask=row < N)
     tl.store(y_ptr + row, total, mask=row < N)

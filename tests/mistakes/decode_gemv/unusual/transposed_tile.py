@@ -19,7 +19,7 @@ def gemv_split_kernel(
     end = tl.minimum((tl.program_id(1) + 1) * CHUNK, K)
     k = tl.program_id(1) * CHUNK + tl.arange(0, BLOCK_K)
     total = tl.zeros((BLOCK_N,), tl.float32)
-    for _ in range(0, tl.cdiv(CHUNK, BLOCK_K)):
+    for _ in range(tl.cdiv(CHUNK, BLOCK_K)):
         x = tl.load(x_ptr + k, mask=k < end, other=0.0)
         w = tl.load(w_ptr + n[None, :] * K + k[:, None], mask=(n[None, :] < N) & (k[:, None] < end), other=0.0)
         total += tl.sum(x[:, None] * w, axis=0)

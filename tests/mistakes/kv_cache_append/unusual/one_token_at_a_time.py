@@ -19,7 +19,7 @@ def kv_cache_append_kernel(
 ):
     columns = tl.arange(0, BLOCK_W)
     real = columns < WIDTH
-    for place in range(0, BLOCK_T):
+    for place in range(BLOCK_T):
         token = tl.program_id(0) * BLOCK_T + place
         if token < TOKENS:
             slot = tl.load(slots_ptr + token)

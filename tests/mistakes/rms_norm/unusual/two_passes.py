@@ -18,7 +18,9 @@ def rms_norm_kernel(
     row = tl.program_id(0)
     place = row * WIDTH + tl.arange(0, BLOCK)
     end = (row + 1) * WIDTH
-    both = tl.load(x_ptr + place, mask=place < end, other=0.0) + tl.load(residual_ptr + place, mask=place < end, other=0.0)
+    both = tl.load(x_ptr + place, mask=place < end, other=0.0) + tl.load(
+        residual_ptr + place, mask=place < end, other=0.0
+    )
     norm = tl.sqrt(eps + tl.sum(both * both) / WIDTH)
     x = tl.load(x_ptr + place, mask=place < end, other=0.0)
     residual = tl.load(residual_ptr + place, mask=place < end, other=0.0)

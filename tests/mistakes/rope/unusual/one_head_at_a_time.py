@@ -22,7 +22,7 @@ def rope_kernel(
     c, s = tl.load(cos_ptr + row + pair), tl.load(sin_ptr + row + pair)
     first = pair * 2 if INTERLEAVED else pair
     second = first + (1 if INTERLEAVED else HEAD // 2)
-    for head in range(0, HEADS):
+    for head in range(HEADS):
         start = (token * HEADS + head) * HEAD
         a, b = tl.load(x_ptr + start + first), tl.load(x_ptr + start + second)
         tl.store(y_ptr + start + first, c * a - s * b)

@@ -9,36 +9,23 @@ and on a GPU a timing.  A piece that is still to do is named with the command th
 on.  Exit code 0 when both parts ran and match, 1 otherwise.  It grades nothing: that is what `grade` does.
 """
 
-import argparse
-import ast
-import importlib.util
 import math
-import os
-import re
 import sys
-import traceback
-import warnings
 from dataclasses import dataclass
-from pathlib import Path
+
+from beside_torch.buffers import Buffers
+from beside_torch.page import companion
+from beside_torch.speed import show_speed
+from beside_torch.student import Part
 
 SUM_HEADS, SUM_LAYERS = 32, 32  # a model of about 7 billion parameters, for the memory sums
 RAMP = " .:-=+*#%@"
 MIB = 2**20
-UNWRITTEN = 0x7FC5DEAD  # a NaN with a mark in its bits: what an output holds before the kernel runs
-
-
-@dataclass(frozen=True)
-class Part:
-    """One stub file: its kernel, and the exercise that each of its functions belongs to."""
-
-    name: str
-    file: str
-    kernel: str
-    exercises: dict[str, str]
 
 
 PART_A = Part(
     "Part A, one-shot attention",
+    7,
     "one_shot_attention.py",
     "attention_kernel",
     {
@@ -50,6 +37,7 @@ PART_A = Part(
 )
 PART_B = Part(
     "Part B, FlashAttention",
+    7,
     "flash_attention.py",
     "flash_attention_kernel",
     {"online_softmax_update": "online_softmax_update", "flash_attention_kernel": "flash_attention"},
@@ -83,126 +71,35 @@ CASES_B = (
 )
 
 
-class Missing(Exception):
-    """Something is still to do; ``lines`` are for the student."""
+def run_on(part):
+    """The run of a part's kernel for the table: random input, and {output: (got, exact, plain)}."""
 
-    def __init__(self, *lines):
-        super().__init__(lines[0])
-        self.lines = lines
-
-
-# Finding and loading the student's file -------------------------------------------------------------------------------
-
-
-def find_file(folder, part):
-    for path in (folder / "lesson7" / part.file, folder / part.file):
-        if path.is_file():
-            return path
-    raise Missing(
-        f"There is no {part.file} in {folder} or its folder lesson7.",
-        "Name the folder with your kernels by --dir. The exercises of this part:",
-        *(check_line(exercise) for exercise in part.exercises.values()),
-    )
-
-
-def check_line(exercise):
-    return f"  {exercise:<22} grade check {exercise}"
-
-
-def kernel_line(part):
-    return check_line(part.exercises[part.kernel])
-
-
-def unfilled(path, part):
-    """Exercises whose function is missing, or a piece the kernel calls that holds nothing but its return."""
-    try:
-        tree = ast.parse(path.read_text(encoding="utf-8-sig"))
-    except (SyntaxError, ValueError) as error:
-        line = f", line {error.lineno}" if getattr(error, "lineno", None) else ""
-        raise Missing(
-            f"{path.name}{line} is not valid Python yet: {getattr(error, 'msg', error)}.",
-            "The grader still checks the functions around it:",
-            *(check_line(exercise) for exercise in part.exercises.values()),
-        ) from error
-    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    if part.kernel not in functions:
-        return [part.exercises[part.kernel]]
-    called = called_exercises(functions, part)
-    owned = {exercise: functions.get(name) for name, exercise in part.exercises.items()}
-    return [exercise for exercise in called if owned[exercise] is None or is_empty(owned[exercise])]
-
-
-def called_exercises(functions, part):
-    """Exercises of the pieces that the kernel calls, itself or by way of other functions of the file."""
-    called, todo = set(), [part.kernel]
-    while todo:
-        name = todo.pop()
-        if name not in called:
-            called.add(name)
-            nodes = ast.walk(functions[name]) if name in functions else ()
-            todo += [node.id for node in nodes if isinstance(node, ast.Name)]
-    return [exercise for name, exercise in part.exercises.items() if name in called and name != part.kernel]
-
-
-def is_empty(function):
-    """Whether a function does nothing but return: no statement besides docstring, ``pass`` and ``return``."""
-    return all(
-        isinstance(node, (ast.Pass, ast.Return))
-        or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
-        for node in function.body
-    )
-
-
-def load_kernel(path, part):
-    """The kernel, imported from the student's own file."""
-    if todo := unfilled(path, part):
-        raise Missing(
-            f"Still to do in {path.name}, before {part.kernel} can run:",
-            *(check_line(exercise) for exercise in todo),
-            *(("and then the kernel itself:", kernel_line(part)) if part.exercises[part.kernel] not in todo else ()),
-        )
-    spec = importlib.util.spec_from_file_location(f"student_{path.stem}", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    kernel = getattr(module, part.kernel)
-    if not hasattr(kernel, "run"):
-        raise Missing(f"{part.kernel} has lost its @triton.jit line.", kernel_line(part))
-    return kernel
-
-
-# Running a kernel -----------------------------------------------------------------------------------------------------
-
-
-class Fenced:
-    """A contiguous tensor amid a larger one full of marked NaN: a stray access shows, and does no harm."""
-
-    def __init__(self, shape, device, values=None):
+    def run(kernel, case, device, generator):
         import torch
 
-        self.band = 64 * 1024
-        size = math.prod(shape)
-        self.bits = torch.full((size + 2 * self.band,), UNWRITTEN, dtype=torch.int32, device=device)
-        self.tensor = self.bits[self.band : self.band + size].view(torch.float32).view(shape)
-        if values is not None:
-            self.tensor.copy_(values)
+        sizes = (case.seqlen_q, case.seqlen_k, case.seqlen_k)
+        q, k, v = (torch.randn(size, case.head, generator=generator) for size in sizes)
+        scale = case.head**-0.5
+        got = launch(part, kernel, case, device, q, k, v, scale)
+        exact = unfused(case, q.double(), k.double(), v.double(), scale)
+        plain = unfused(case, q, k, v, scale)
+        return dict(zip(("o", "lse"), zip(got, exact, plain)))
 
-    def intact(self):
-        bands = (self.bits[: self.band], self.bits[self.band + self.tensor.numel() :])
-        return all(bool((band == UNWRITTEN).all()) for band in bands)
+    return run
 
 
 def launch(part, kernel, case, device, q, k, v, scale):
-    """o (seqlen_q, head), and lse (seqlen_q,) or None, on CPU; what the kernel does not write stays marked NaN."""
+    """[o (seqlen_q, head)], and for Part B lse (seqlen_q,) after it, on CPU."""
     import triton
 
-    inputs = [Fenced(x.shape, device, x) for x in (q, k, v)]
-    outputs = [Fenced(q.shape, device)]
+    buffers = Buffers(device)
+    tensors = [buffers.input(x) for x in (q, k, v)] + [buffers.output(q.shape)]
     lengths = [case.seqlen_q]
     if part is PART_B:
-        outputs.append(Fenced((case.seqlen_q,), device))
+        tensors.append(buffers.output((case.seqlen_q,)))
         lengths.append(case.seqlen_k)
     kernel[(triton.cdiv(case.seqlen_q, case.block_m),)](
-        *(buffer.tensor for buffer in inputs + outputs),
+        *tensors,
         *lengths,
         HEAD=case.head,
         scale=scale,
@@ -211,12 +108,7 @@ def launch(part, kernel, case, device, q, k, v, scale):
         BLOCK_D=case.head,
         CAUSAL=case.causal,
     )
-    if not all(buffer.intact() for buffer in inputs + outputs):
-        raise Missing(
-            "The kernel wrote outside its tensors. The masks of its stores are checked by:", kernel_line(part)
-        )
-    results = [buffer.tensor.cpu() for buffer in outputs]
-    return results[0], results[1] if part is PART_B else None
+    return buffers.collect(part)
 
 
 def unfused(case, q, k, v, scale):
@@ -229,125 +121,6 @@ def unfused(case, q, k, v, scale):
         s = s.masked_fill(future, float("-inf"))
     p = torch.nan_to_num(torch.softmax(s, 1))  # a dead row is 0 / 0
     return p @ v, torch.logsumexp(s, 1)
-
-
-def compare(part, kernel, case, device, generator):
-    """One row of the table: (largest error, torch's largest error, what is wrong or "")."""
-    import torch
-
-    sizes = (case.seqlen_q, case.seqlen_k, case.seqlen_k)
-    q, k, v = (torch.randn(size, case.head, generator=generator) for size in sizes)
-    scale = case.head**-0.5
-    o, lse = launch(part, kernel, case, device, q, k, v, scale)
-    exact_o, exact_lse = unfused(case, q.double(), k.double(), v.double(), scale)
-    plain_o, plain_lse = unfused(case, q, k, v, scale)
-    triples = [(o, exact_o, plain_o)] + ([(lse, exact_lse, plain_lse)] if lse is not None else [])
-    worst, worst_torch, wrong = 0.0, 0.0, ""
-    for name, (got, exact, plain) in zip(("o", "lse"), triples):
-        finite = exact.isfinite()
-        torch_error = float((plain - exact)[finite].abs().max())
-        worst_torch = max(worst_torch, torch_error)
-        bad = ~got.isfinite() & finite | (got != exact) & ~finite
-        if bad.any():
-            rows = int(bad.reshape(len(bad), -1).any(1).sum())
-            untouched = bool((got.view(torch.int32) == UNWRITTEN)[bad].all())
-            what = "was never written" if untouched else "is not what it should be: NaN or infinite"
-            wrong = wrong or f"{name} {what} in {rows} of {len(bad)} rows"
-            worst = math.nan
-            continue
-        error = float((got - exact)[finite].abs().max())
-        bar = max(4 * torch_error, 8 * torch.finfo(torch.float32).eps * float(exact[finite].abs().max()))
-        if error > bar and not wrong:
-            wrong = f"{name} is off by {error:.1e}, where {bar:.1e} would be rounding"
-        worst = max(worst, error)
-    return worst, worst_torch, wrong
-
-
-# The parts of the page ------------------------------------------------------------------------------------------------
-
-
-def show_part(part, cases, folder, device, seed, debug):
-    """Print one part's table; the kernel if all of it matches, else None."""
-    import torch
-
-    print(f"\n{part.name}\n{'-' * len(part.name)}")
-    try:
-        path = find_file(folder, part)
-    except Missing as missing:
-        print("\n".join(missing.lines))
-        return None
-    print(f"{path}\n")
-    try:
-        kernel = load_kernel(path, part)
-        print(f"{'case':<22} {'queries':>7} {'keys':>5} {'head':>4}  {'max error':>9}  {'torch f32':>9}")
-        matches = True
-        for case in cases:
-            generator = torch.Generator().manual_seed(seed)
-            error, torch_error, wrong = compare(part, kernel, case, device, generator)
-            row = f"{case.name:<22} {case.seqlen_q:>7} {case.seqlen_k:>5} {case.head:>4}"
-            print(f"{row}  {error:>9.1e}  {torch_error:>9.1e}  {'differs' if wrong else 'ok'}")
-            if wrong:
-                print(f"    {wrong}")
-                matches = False
-    except Missing as missing:
-        print("\n".join(missing.lines))
-        return None
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the student's file or kernel raises
-        if debug:
-            traceback.print_exc()
-        explain(error, path, part)
-        return None
-    if not matches:
-        # A wrong piece shows in the kernel: graded together, the first that does not pass is the one to mend.
-        exercises = [*called_exercises(functions_in(path), part), part.exercises[part.kernel]]
-        print("\nThis does not match yet. The grader says where it goes wrong, pieces first:")
-        print(f"  grade check {' '.join(exercises)}")
-        return None
-    print("\nMatches. Errors are against float64; torch's own float32 is off by as much.")
-    return kernel
-
-
-def explain(error, path, part):
-    """Say which exercise an error belongs to: that of the function in which it came up."""
-    causes = [error]
-    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and cause not in causes:
-        causes.append(cause)
-    functions = functions_in(path)
-    line = next(filter(None, (line_of(cause, path, functions) for cause in reversed(causes))), None)
-    inside = [name for name, node in functions.items() if line and node.lineno <= line <= node.end_lineno]
-    exercise = part.exercises.get(inside[0] if inside else part.kernel, part.exercises[part.kernel])
-    root = causes[-1]
-    text = (str(root).strip() or type(root).__name__).splitlines()[-1][:200]
-    where = f"{path.name}, line {line}" if line else path.name
-    if isinstance(root, NameError) or "is not defined" in text:
-        print(f"{where} uses a value that is not there yet:")
-        print(f"  {text}")
-        print("There is a TODO open, in this exercise:")
-    else:
-        print(f"{where} did not run:")
-        print(f"  {type(root).__name__}: {text}")
-        print("The grader says more about it:")
-    print(check_line(exercise))
-
-
-def functions_in(path):
-    try:
-        tree = ast.parse(path.read_text(encoding="utf-8-sig"))
-    except (SyntaxError, ValueError):
-        return {}
-    return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-
-
-def line_of(error, path, functions):
-    """The student's line that an error came from: in its traceback, or named by Triton's compiler; else None."""
-    numbers = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-    if numbers:
-        return numbers[-1]
-    node, source = getattr(error, "node", None), getattr(error, "src", None)
-    match = re.match(r"def (\w+)", source) if isinstance(source, str) else None
-    if node is None or match is None or match[1] not in functions:
-        return None
-    return functions[match[1]].lineno + node.lineno - 1  # the compiler counts from the line of the def
 
 
 def show_memory(fused):
@@ -382,7 +155,7 @@ def show_picture(part, kernel, device, block_n):
     qk = torch.cat([torch.cos(position * frequency), torch.sin(position * frequency)], 1)
     v = torch.eye(head).repeat_interleave(group, 0)
     case = Case("picture", n, n, head, 32, block_n, True)
-    mass, _ = launch(part, kernel, case, device, qk, qk, v, 0.2)
+    mass = launch(part, kernel, case, device, qk, qk, v, 0.2)[0]
     rows = mass.reshape(n // 6, 6, head).mean(1)
     brightest = float(rows[2:].max())  # the first rows have few keys to share their weight among
     title = "Where the attention goes"
@@ -396,14 +169,14 @@ def show_picture(part, kernel, device, block_n):
         print(f"{'query ' if number == 0 else '      '}{number * 6:>3} |{cells}|")
 
 
-def show_timing(part, kernel, device):
-    """The student's kernel against three lines of torch on one head: a ratio, and the memory each takes."""
+def show_timing(part, kernel, page):
+    """The student's kernel against three lines of torch on one head: their times, and the memory each takes."""
     import torch
     import triton
 
     n, head = 4096, 64
-    q, k, v, o = (torch.randn(n, head, device=device) for _ in range(4))
-    lse = torch.empty(n, device=device)
+    q, k, v, o = (torch.randn(n, head, device="cuda") for _ in range(4))
+    lse = torch.empty(n, device="cuda")
     case = Case("timing", n, n, head, 32, 32, False)
     meta = {"HEAD": head, "scale": head**-0.5, "BLOCK_M": 32, "BLOCK_N": 32, "BLOCK_D": head, "CAUSAL": False}
     grid = (triton.cdiv(n, 32),)
@@ -412,111 +185,38 @@ def show_timing(part, kernel, device):
         part.kernel: lambda: kernel[grid](q, k, v, o, lse, n, n, **meta),
         "unfused torch": lambda: unfused(case, q, k, v, head**-0.5),
     }
-    print("\nTime on this GPU\n----------------")
+    page.heading("Time on this GPU")
     print(f"One head, N = {n}, head size {head}, float32, 32 x 32 tiles, nothing tuned:\n")
-    times = []
+    times = show_speed(runs, moved=4 * (4 * n * head + n), flops=4 * n * n * head)
+    print(f"\n  {'unfused / yours':<24} {times['unfused torch'] / times[part.kernel]:>8.2f}")
     for name, run in runs.items():
-        times.append(triton.testing.do_bench(run))
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
         run()
         extra = torch.cuda.max_memory_allocated() - before
-        print(f"  {name:<24} {times[-1]:>8.3f} ms  {extra / MIB:>6.0f} MiB beside inputs and outputs")
-    print(f"  {'unfused / yours':<24} {times[1] / times[0]:>8.2f}")
+        print(f"  {name:<24} {extra / MIB:>8.0f} MiB beside inputs and outputs")
     print("\nOne head fills little of a large GPU, and true float32 leaves the tensor cores")
     print("idle: read the ratio as a start. In half precision, with many heads and tuned")
     print("tiles, the fused kernel pulls ahead.")
 
 
-# The whole page -------------------------------------------------------------------------------------------------------
-
-
-def choose_device(wish):
-    """``cpu`` or ``cuda``, with TRITON_INTERPRET set to match before triton is imported; None if that cannot be."""
-    import torch
-
-    interpret = os.environ.get("TRITON_INTERPRET") == "1"
-    if wish == "cuda" and not torch.cuda.is_available():
-        print("No CUDA GPU was found that torch can use. Run again with --device cpu.")
-        return None
-    device = wish
-    if wish == "auto":
-        device = "cuda" if torch.cuda.is_available() and not interpret else "cpu"
-    loaded = "triton" in sys.modules
-    if device == "cpu":
-        os.environ["TRITON_INTERPRET"] = "1"
-    else:
-        os.environ.pop("TRITON_INTERPRET", None)
-    if loaded and interpret != (device == "cpu"):
-        print("Triton is loaded in this process already, in its other mode, and has one mode a process.")
-        print("Run the script as a process of its own: in a notebook, `!python` in place of `%run`.")
-        return None
-    return device
-
-
-def find_folder(wish):
-    """--dir, relative to the current folder; the default is looked for beside the course as well."""
-    folder = Path(wish or "assignments")
-    if wish is None and not folder.is_dir():
-        folder = Path(__file__).resolve().parents[2] / "assignments"
-    return folder
-
-
-def main(arguments=None):
-    parser = argparse.ArgumentParser(description="Run your own lesson 7 kernels beside torch.")
-    parser.add_argument("--dir", help="folder with lesson7/... or the flat files (default: assignments)")
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    parser.add_argument("--seed", type=int, default=7, help="seed of the random inputs (default: 7)")
-    parser.add_argument("--debug", action="store_true", help="show tracebacks")
-    options = parser.parse_args(arguments)
-
-    sys.dont_write_bytecode = True  # leave no __pycache__ beside the student's files
-    os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
-    warnings.filterwarnings("ignore", category=RuntimeWarning)  # numpy on NaN: the table says so in better words
-    device = choose_device(options.device)
-    if device is None:
-        return 1
-    import torch
-    import triton
-
-    place = torch.cuda.get_device_name() if device == "cuda" else "CPU, in Triton's interpreter"
-    print("Lesson 7: your attention kernels beside torch")
-    print(f"{place}; triton {triton.__version__}, torch {torch.__version__}, seed {options.seed}")
-
-    folder = find_folder(options.dir)
-    kernel_a = show_part(PART_A, CASES_A, folder, device, options.seed, options.debug)
-    kernel_b = show_part(PART_B, CASES_B, folder, device, options.seed, options.debug)
+def show(page):
+    """The whole page; whether both parts ran and match."""
+    columns = {"queries": "seqlen_q", "keys": "seqlen_k", "head": "head"}
+    kernel_a = page.table(PART_A, CASES_A, run_on(PART_A), columns)
+    kernel_b = page.table(PART_B, CASES_B, run_on(PART_B), columns)
     show_memory(kernel_b is not None)
     if kernel_b is not None:
-        show_picture(PART_B, kernel_b, device, 32)
+        show_picture(PART_B, kernel_b, page.device, 32)
     elif kernel_a is not None:
-        show_picture(PART_A, kernel_a, device, 128)
-    if kernel_b is not None and device == "cuda":
-        show_timing(PART_B, kernel_b, device)
-
-    done = kernel_a is not None and kernel_b is not None
-    if done:
-        print("\nBoth parts ran and match.")
-    else:
-        print("\nNot there yet: see the commands above. `grade hint EXERCISE` gives hints.")
-    return 0 if done else 1
-
-
-def run_quietly():
-    """`main` without tracebacks, unless --debug asks for them."""
-    try:
-        return main()
-    except KeyboardInterrupt:
-        print("\nStopped.")
-    except BrokenPipeError:  # the reader of our output has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except Exception as error:
-        if "--debug" in sys.argv:
-            raise
-        print(f"\nThis script could not go on: {type(error).__name__}: {str(error)[:200]}")
-        print("Run it again with --debug to see where.")
-    return 1
+        show_picture(PART_A, kernel_a, page.device, 128)
+    if kernel_b is not None and page.device == "cuda":
+        show_timing(PART_B, kernel_b, page)
+    if kernel_a is None or kernel_b is None:
+        return False
+    print("\nBoth parts ran and match.")
+    return True
 
 
 if __name__ == "__main__":
-    sys.exit(run_quietly())
+    sys.exit(companion("Lesson 7: your attention kernels beside torch", show))

@@ -1,52 +1,19 @@
 """The lesson 7 companion: it runs on a student's own kernels, names what is missing, and never shows a traceback."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-from autograder.catalogue import load_course
-from autograder.release.markers import make_stub
-from autograder.release.stubs import generate_stubs
+from tests.companions import running
+from tests.companions.running import SOLUTIONS, exercises_of, fits_80_columns, write_stubs
 
-ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "course" / "companions" / "lesson7_flash_attention.py"
-SOLUTIONS = ROOT / "solutions"
 FILES = ("one_shot_attention.py", "flash_attention.py")
 
 
 def run(folder, *options):
-    """The companion's exit code and output, on CPU."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("TRITON")}
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), "--dir", str(folder), "--device", "cpu", *options],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=environment,
-        cwd=folder,
-    )
-    assert done.stderr == ""
-    assert "Traceback" not in done.stdout
-    return done.returncode, done.stdout
+    return running.run("lesson7_flash_attention.py", folder, *options)
 
 
 def hand_in(folder, stubbed=(), replaced=()):
-    """A folder of flat files: the solutions, with some functions as in the stubs and some text replaced."""
-    for name in FILES:
-        text = (SOLUTIONS / "lesson7" / name).read_text(encoding="utf-8")
-        pieces = text.split("@triton.jit\n")
-        pieces = [
-            make_stub(piece, name) if any(f"def {function}(" in piece for function in stubbed) else piece
-            for piece in pieces
-        ]
-        text = "@triton.jit\n".join(pieces)
-        for old, new in replaced:
-            text = text.replace(old, new)
-        (folder / name).write_text(text, encoding="utf-8")
-    return folder
+    return running.hand_in(folder, 7, FILES, stubbed, replaced)
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +32,7 @@ def test_solutions_match_and_exit_0(solved):
 
 def test_page_is_80_columns_wide(solved):
     _, output = solved
-    page = [line for line in output.splitlines() if str(SOLUTIONS) not in line]
-    assert max(map(len, page)) <= 80
+    assert fits_80_columns(output)
 
 
 def test_memory_of_the_scores_is_computed(solved):
@@ -83,16 +49,10 @@ def test_picture_is_empty_right_of_the_diagonal(solved):
 
 
 def test_stubs_name_their_exercises_and_exit_1(tmp_path):
-    course = load_course(ROOT)
-    for stub, text in generate_stubs(course).items():
-        path = tmp_path / stub
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    code, output = run(tmp_path)
+    code, output = run(write_stubs(tmp_path))
     assert code == 1
-    for exercise in course.exercises:
-        if exercise.lesson == 7 and exercise.stub in {f"lesson7/{name}" for name in FILES}:
-            assert f"grade check {exercise.id}" in output
+    for exercise in exercises_of(7):
+        assert f"grade check {exercise}" in output
 
 
 def test_one_empty_piece_stops_its_own_part_only(tmp_path):
@@ -143,7 +103,6 @@ def test_unmasked_ghost_columns_differ_where_causal_does_not_hide_them(tmp_path)
 )
 def test_a_wrong_piece_is_graded_before_its_kernel(tmp_path, replaced, command):
     folder = hand_in(tmp_path, replaced=[replaced])
-    assert any(replaced[0] in (SOLUTIONS / "lesson7" / name).read_text() for name in FILES)
     code, output = run(folder)
     assert code == 1
     assert f"\n  {command}\n" in output

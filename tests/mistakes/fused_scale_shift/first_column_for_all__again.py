@@ -1,0 +1,17 @@
+"""Loads scale and shift from their bare pointers: column 0 serves all.
+
+The same mistake, written another way.
+"""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def fused_scale_shift_kernel(x_ptr, scale_ptr, shift_ptr, y_ptr, n, n_columns, BLOCK: tl.constexpr):
+    index = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    real = index < n
+    which = index % 1
+    factor = tl.load(scale_ptr + which)
+    addend = tl.load(shift_ptr + which)
+    tl.store(y_ptr + index, tl.load(x_ptr + index, mask=real) * factor + addend, mask=real)

@@ -1,0 +1,15 @@
+"""Scales and stops there: the shift is loaded and not added.
+
+The same mistake, written another way.
+"""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def fused_scale_shift_kernel(x_ptr, scale_ptr, shift_ptr, y_ptr, n, n_columns, BLOCK: tl.constexpr):
+    index = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    real = index < n
+    value = tl.load(x_ptr + index, mask=real) * tl.load(scale_ptr + index % n_columns)
+    tl.store(y_ptr + index, value, mask=real)

@@ -1,0 +1,18 @@
+"""Adds the shift before it scales.
+
+The same mistake, written another way.
+"""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def fused_scale_shift_kernel(x_ptr, scale_ptr, shift_ptr, y_ptr, n, n_columns, BLOCK: tl.constexpr):
+    index = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    real = index < n
+    which = index % n_columns
+    value = tl.load(x_ptr + index, mask=real)
+    value += tl.load(shift_ptr + which)
+    value *= tl.load(scale_ptr + which)
+    tl.store(y_ptr + index, value, mask=real)

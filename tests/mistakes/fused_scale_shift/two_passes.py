@@ -1,0 +1,19 @@
+"""Writes x * scale to y, reads it back, and adds the shift in a second pass."""
+
+# seen on: cpu
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def fused_scale_shift_kernel(x_ptr, scale_ptr, shift_ptr, y_ptr, n, n_columns, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    column = offs % n_columns
+    x = tl.load(x_ptr + offs, mask=mask)
+    scale = tl.load(scale_ptr + column)
+    tl.store(y_ptr + offs, x * scale, mask=mask)
+    y = tl.load(y_ptr + offs, mask=mask)
+    shift = tl.load(shift_ptr + column)
+    tl.store(y_ptr + offs, y + shift, mask=mask)

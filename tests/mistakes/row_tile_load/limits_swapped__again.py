@@ -1,0 +1,16 @@
+"""Compares rows with N and columns with M.
+
+The same mistake, written another way.
+"""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def load_row_tile(x_ptr, pid, M, N, stride_m, stride_n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    width, height = M, N
+    row = pid * BLOCK_M + tl.arange(0, BLOCK_M)[:, None]
+    column = tl.arange(0, BLOCK_N)[None, :]
+    there = (column < width) & (row < height)
+    return tl.load(x_ptr + row * stride_m + column * stride_n, mask=there, other=0.0)

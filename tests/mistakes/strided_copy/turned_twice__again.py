@@ -1,0 +1,28 @@
+"""Transposes the tile and the places as well, so that nothing is turned within a tile.
+
+The same mistake, written another way.
+"""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def strided_copy_kernel(
+    x_ptr,
+    y_ptr,
+    M,
+    N,
+    stride_xm,
+    stride_xn,
+    stride_yn,
+    stride_ym,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+):
+    i = (tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M))[:, None]
+    j = (tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N))[None, :]
+    there = (j < N) & (i < M)
+    source = x_ptr + (i * stride_xm + j * stride_xn)
+    target = y_ptr + (j * stride_yn + i * stride_ym)
+    tl.store(target, tl.load(source, mask=there).T, mask=there)

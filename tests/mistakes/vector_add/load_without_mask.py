@@ -1,0 +1,14 @@
+"""Masks the store and not the loads: what lies behind the end of a and b is read, and thrown away."""
+
+# seen on: cpu
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def vector_add_kernel(a_ptr, b_ptr, c_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(a_ptr + offs)
+    b = tl.load(b_ptr + offs)
+    tl.store(c_ptr + offs, a + b, mask=offs < n)

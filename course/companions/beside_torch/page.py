@@ -72,7 +72,10 @@ class Page:
     def _rows(self, cases, columns, run):
         import torch
 
-        widths = {head: max(len(head), 5) for head in columns}
+        widths = {
+            head: max(5, len(head), *(len(str(getattr(case, name))) for case in cases))
+            for head, name in columns.items()
+        }
         print(f"{'case':<22} {' '.join(f'{head:>{widths[head]}}' for head in columns)}", end="")
         print(f"  {'max error':>9}  {'torch own':>9}")
         matches, exact = True, True

@@ -2,10 +2,10 @@
 
     python course/companions/lesson5_fusion.py [--dir assignments] [--device auto|cpu|cuda] [--seed N]
 
-The script loads `rms_norm.py` and `swiglu.py` from --dir (or from its folder lesson5/), runs both kernels on full and on
-ragged rows, and prints the largest error against float64 with torch's own float32 error beside it.  Then come the sums:
-what the separate steps would move, and what is left.  On a GPU the kernels are timed beside torch.  What is still to do
-is named with the command that checks it.  Exit code 0 when both kernels ran and match, 1 otherwise.
+The script loads `rms_norm.py` and `swiglu.py` from --dir (or from its folder lesson5/), runs both kernels on full and
+on ragged rows, and prints the largest error against float64 with torch's own float32 error beside it.  Then come the
+sums: what the separate steps would move, and what is left.  On a GPU the kernels are timed beside torch.  What is still
+to do is named with the command that checks it.  Exit code 0 when both kernels ran and match, 1 otherwise.
 """
 
 import sys

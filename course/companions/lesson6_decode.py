@@ -2,8 +2,8 @@
 
     python course/companions/lesson6_decode.py [--dir assignments] [--device auto|cpu|cuda] [--seed N]
 
-The script loads `rope.py`, `kv_cache_append.py` and `decode_gemv.py` from --dir (or from its folder lesson6/), runs each
-beside torch, and then decodes a few tokens with all three: each token is projected, turned, put into its slot of a
+The script loads `rope.py`, `kv_cache_append.py` and `decode_gemv.py` from --dir (or from its folder lesson6/), runs
+each beside torch, and then decodes a few tokens with all three: each token is projected, turned, put into its slot of a
 scattered cache, and looks back at all earlier ones.  What comes out must be what plain causal attention gives for the
 whole sequence at once.  On a GPU the kernels are timed.  What is still to do is named with the command that checks it.
 Exit code 0 when everything ran and matches, 1 otherwise.

@@ -141,7 +141,7 @@ def ghosts_undefined(case, inputs):
 
 
 def rows_unmasked(case, inputs):
-    """The block is loaded whole: behind a narrow row it takes in what comes next in memory.
+    """More columns are loaded than a row has: a narrow row takes in what comes next in memory.
 
     Look at the loads of x and of the residual: which columns of a block does the row have?
     """
@@ -158,7 +158,7 @@ def rows_unmasked(case, inputs):
 
 
 def store_without_mask(case, inputs):
-    """Whole blocks are stored: behind a narrow row they overwrite what comes next in memory.
+    """More columns are stored than a row has: behind a narrow row they overwrite what comes next in memory.
 
     Look at the stores of h and y: which columns of a block does the row have?
     """

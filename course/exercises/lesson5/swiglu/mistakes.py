@@ -1,5 +1,7 @@
 """What wrong SwiGLU kernels store: a torch model of each known mistake, with what to tell the student about it."""
 
+import math
+
 import torch
 
 UNWRITTEN = torch.finfo(torch.float64).min  # what the grader shows for elements that were never written
@@ -51,7 +53,10 @@ def stored_two_widths_apart(case, inputs):
 
     How many elements does a row of y have?
     """
-    return _STORE_OUTSIDE if case["rows"] > 1 else _made(case, inputs, lambda gate, up: _silu(gate) * up)
+    if case["rows"] == 1:
+        return _made(case, inputs, lambda gate, up: _silu(gate) * up)
+    first = 2 * math.ceil(case["rows"] / 2)
+    return rf"stores outside y\b.*: row {first}, column 0\b|wrote past the end of y\b"
 
 
 def gate_not_multiplied(case, inputs):
@@ -141,10 +146,10 @@ def only_the_first_block(case, inputs):
     return {"y": y}
 
 
-def masked_by_two_widths(case, inputs):
-    """The mask lets through columns up to 2 * WIDTH: behind a row, ghosts are loaded and stored.
+def ghosts_loaded(case, inputs):
+    """Columns behind a row's last one are loaded, and behind the last row of gate_up there are none.
 
-    2 * WIDTH is the length of a row of gate_up. At which column do the gate, up and y each end?
+    At which column do the gate, up and y each end? A row of gate_up is longer than that.
     """
     return _beyond(case, inputs, r"loads outside gate_up\b|wrote past the end of y\b")
 
@@ -178,9 +183,11 @@ MISTAKES = (
     exp2_for_exp,
     sigmoid_overflows,
     only_the_first_block,
-    masked_by_two_widths,
+    ghosts_loaded,
     store_without_mask,
 )
 
+ALIASES = {"masked_by_two_widths": "ghosts_loaded"}  # one column too many looks the same
+
 # A GPU notices no load behind the end, and stores that go too far are much the same.
-GPU_ALIASES = {"masked_by_two_widths": "store_without_mask"}
+GPU_ALIASES = {"ghosts_loaded": "store_without_mask"}

@@ -63,10 +63,10 @@ def chunk_end_ignored(case, inputs):
     return _split(inputs, [_sum(inputs, first, end) for (first, _), end in zip(_spans(case), ends, strict=True)])
 
 
-def columns_unmasked(case, inputs):
-    """The last tile of a split is loaded whole: it takes in the next split's columns, and at the end what lies behind x.
+def columns_behind_the_end(case, inputs):
+    """Columns behind a split's end are loaded: the next split's, and in the last one what lies behind x.
 
-    Look at the loads of x and W: which columns of a tile are the split's?
+    Which columns of its last tile are the split's? Look at what limits the loads of x and W, up to the very last column.
     """
     if _uneven(case):
         return {}
@@ -143,14 +143,6 @@ def weights_transposed(case, inputs):
     return _right(case, {"x": inputs["x"], "w": w})
 
 
-def sum_down_the_rows(case, inputs):
-    """The products are added up along the rows of the tile, where they should be along the columns.
-
-    A tile of products is (BLOCK_N, BLOCK_K), and the sums are (BLOCK_N,). Which axis has to go?
-    """
-    return r"Two tiles of different shapes meet here"
-
-
 def parts_in_one_row(case, inputs):
     """All splits store to the first row of partial, and the other rows are never written.
 
@@ -191,7 +183,7 @@ def program_ids_swapped(case, inputs):
 
 
 def part_store_unmasked(case, inputs):
-    """Whole tiles of parts are stored: rows that do not exist are the next split's first ones.
+    """Parts are stored for rows that do not exist: in partial, those are the next split's first ones.
 
     Look at the store to partial: which rows of a tile does W have?
     """
@@ -251,14 +243,13 @@ def parts_a_tile_apart(case, inputs):
 MISTAKES = (
     every_split_takes_all,
     chunk_end_ignored,
-    columns_unmasked,
+    columns_behind_the_end,
     columns_without_other,
     splits_a_tile_apart,
     x_from_its_start,
     only_the_last_tile,
     only_the_first_tile,
     weights_transposed,
-    sum_down_the_rows,
     parts_in_one_row,
     parts_transposed,
     program_ids_swapped,
@@ -270,13 +261,19 @@ MISTAKES = (
     parts_a_tile_apart,
 )
 
-# With chunks below BLOCK_K * BLOCK_K columns, steps that are that far apart reach nothing behind the first.
-ALIASES = {"columns_skipped_over": "only_the_first_tile"}
+ALIASES = {
+    "columns_unmasked": "columns_behind_the_end",  # one column too many looks the same
+    # With chunks below BLOCK_K * BLOCK_K columns, steps that are that far apart reach nothing behind the first.
+    "columns_skipped_over": "only_the_first_tile",
+}
+
+# On a GPU, whose part stands in the row that all of them store to is a matter of order.
+GPU_ALIASES = {"parts_in_one_row": "second_part_not_written"}
 
 # For what outputs cannot tell. A message is a sign of no more than what it says.
 SIGNS = (
     (
-        "parts_in_one_row",
+        "second_part_not_written",
         "fail",
         r"^Row 1 of partial (?:was|were) never written",
         "Of the two splits of this case, only the first has its part in partial.\n\n"

@@ -156,7 +156,7 @@ def columns_unmasked(case, inputs):
     return _append(case, inputs, columns=case["block_w"])
 
 
-def last_tile_unmasked(case, inputs):
+def slots_behind_the_end(case, inputs):
     """Slots are loaded from behind the end of their list.
 
     A last tile may have fewer tokens than rows. Which mask does the load of the slots need, and what stands in for the
@@ -197,6 +197,6 @@ MISTAKES = (
     stride_in_the_cache,
     slots_a_tile_apart,
     columns_unmasked,
-    last_tile_unmasked,
+    slots_behind_the_end,
     rest_of_the_tile_zeroed,
 )

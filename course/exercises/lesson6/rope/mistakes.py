@@ -166,7 +166,7 @@ _OUTSIDE = r"(?:loads outside x\b|(?:stores outside|wrote past the end of) y\b)"
 
 
 def ghost_heads_unmasked(case, inputs):
-    """Ghost heads are loaded and stored: behind the last head of a token lies the first of the next.
+    """Ghost heads are loaded or stored: behind the last head of a token lies the first of the next.
 
     With 3 heads in a tile of 4, whose head is the fourth? Look at the masks of the loads and the stores.
     """

@@ -10,11 +10,11 @@ def make_inputs(case, generator):
     always is taken. With ``again`` the same tokens come in another order too.
     """
     tokens, pool = case["tokens"], case["pool"]
-    real = tokens - case["padding"]
+    real = max(0, tokens - case["padding"])
     k, v = (torch.randn(tokens, case["stride"], generator=generator) for _ in range(2))
     held = [torch.randn(pool, case["width"], generator=generator) for _ in range(2)]
     taken = 1 + torch.randperm(pool - 1, generator=generator)[:real]
-    if case.get("from_0"):
+    if case.get("from_0") and real:
         taken[real // 2] = 0
     slots = torch.full((tokens,), -1)
     slots[torch.randperm(tokens, generator=generator)[:real]] = taken

@@ -46,7 +46,7 @@ def _properties(case):
     """The shapes of lengths (token, head, pair) and distances (head, query, key); empty where a case is for neither."""
     half, named = case["tokens"] // 2, case.get("property")
     lengths = (case["tokens"], case["heads"], case["head"] // 2) if named == "lengths" else (0, 0, 0)
-    distances = (case["heads"], half, half) if named == "distances" else (0, 0, 0)
+    distances = (case["heads"], half, half) if named == "distances" and half else (0, 0, 0)
     return lengths, distances
 
 
@@ -57,7 +57,7 @@ def observe(case, inputs, outputs):
     if case.get("property") == "lengths":
         before, after = (_as_complex(case, z).abs() for z in (inputs["x"].double(), y))
         found["lengths"] = (before - after).abs() <= _SAME * before.max()
-    if case.get("property") == "distances":
+    if case.get("property") == "distances" and half:
         before, after = (torch.einsum("qhd,khd->hqk", z, z) for z in (y[:half], y[half : 2 * half]))
         found["distances"] = (before - after).abs() <= _SAME * before.abs().max()
     return {**outputs, **found}

@@ -95,11 +95,12 @@ def _compare_exact(name: str, got: torch.Tensor, exact: torch.Tensor, said: str,
     where = _where(name, wrong, got, exact, picture=_picture(wrong, layout), said=said)
     if exact.dtype == torch.bool and bool(exact[index]):
         message = (
-            f"It must hold that {said}, and it does not for {_count(wrong)}, the first at {_index_text(index, said)}."
+            f"It must hold that {said}, and it does not for {_count(wrong)}, "
+            f"the first at {_index_text(index, said, layout)}."
         )
     else:
         message = (
-            f"{said} must match exactly, and {_count(wrong)} differ, the first at {_index_text(index, said)}: "
+            f"{said} must match exactly, and {_count(wrong)} differ, the first at {_index_text(index, said, layout)}: "
             f"{_got_and_expected(got[index], exact[index])}."
         )
     return Comparison(name, f"{message} Wrong: {place}." if place else message, measurements, where)
@@ -118,7 +119,8 @@ def _compare_close(
     wrong = error > bar
     index = tuple(int(i) for i in torch.unravel_index(error.argmax(), error.shape))
     message = (
-        f"{said} is off by up to {worst:.2g} where at most {bar:.2g} is rounding. Worst at {_index_text(index, said)}: "
+        f"{said} is off by up to {worst:.2g} where at most {bar:.2g} is rounding. "
+        f"Worst at {_index_text(index, said, layout)}: "
         f"{_got_and_expected(got[index], exact[index])}. {_over_the_bar(wrong, error, bar, layout)}."
     )
     picture = size_picture(error, bar, layout) if layout is not None and _nearly_all(wrong) else None
@@ -196,7 +198,7 @@ def _special_message(
 ) -> str:
     index = _first(wrong)
     value, right = _number(got[index]), _number(exact[index])
-    place = _index_text(index, name)
+    place = _index_text(index, name, layout)
     others = f"{_count(wrong)} are like that{_rows_text(wrong)}"
     if layout is not None:
         region = words(wrong, layout) if int(wrong.sum()) > 1 else ""
@@ -267,7 +269,10 @@ def _places(wrong: torch.Tensor, name: str) -> str:
     return f"{_count(wrong)} of {name} were"
 
 
-def _index_text(index: tuple[int, ...], name: str) -> str:
+def _index_text(index: tuple[int, ...], name: str, layout: Layout | None) -> str:
+    """An element's place, in the words of its axes where they are known."""
+    if index and layout is not None:
+        return ", ".join(f"{axis.of} {number}" for axis, number in zip(layout.axes, index, strict=True))
     if len(index) == 2:
         return f"row {index[0]}, column {index[1]}"
     if len(index) == 1:

@@ -7,7 +7,9 @@ import struct
 import pytest
 import torch
 
+from autograder.axes import Axis
 from autograder.judge.compare import Comparison, compare
+from autograder.judge.region import Layout
 from autograder.protocol import POISON
 
 
@@ -41,6 +43,17 @@ def test_a_special_value_in_place_of_a_number_never_passes(value: float) -> None
         result = judge(got, exact, kind)
         assert not result.ok
         assert "where 1 belongs, at row 2, column 1; 1 of 12 elements are like that, in row 2." in result.message
+
+
+@pytest.mark.parametrize("kind", ["close", "exact"])
+@pytest.mark.parametrize("value", [2.0, float("nan")])
+def test_an_element_is_named_by_the_words_of_its_axes(kind: str, value: float) -> None:
+    exact = torch.ones(5, 3, 4, dtype=torch.float64)
+    got = exact.clone()
+    got[4, 2, 1] = value
+    layout = Layout.of([Axis("token"), Axis("head"), Axis("column")], {})
+    assert "at token 4, head 2, column 1" in compare("y", kind, got, exact, exact, None, None, layout).message
+    assert "at tile 4: row 2, column 1" in compare("y", kind, got, exact, exact, None).message
 
 
 def test_a_number_in_place_of_minus_infinity_never_passes() -> None:

@@ -1,0 +1,28 @@
+"""Has every split walk over all columns: y is too large by the number of splits."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def gemv_split_kernel(
+    x_ptr,
+    w_ptr,
+    partial_ptr,
+    N,
+    K,
+    CHUNK,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+):
+    rows = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
+    split = tl.program_id(1)
+    last = K
+    acc = tl.zeros((BLOCK_N,), tl.float32)
+    for start in range(0, last, BLOCK_K):
+        columns = start + tl.arange(0, BLOCK_K)
+        mask = (rows[:, None] < N) & (columns[None, :] < last)
+        w = tl.load(w_ptr + rows[:, None] * K + columns[None, :], mask=mask, other=0.0)
+        x = tl.load(x_ptr + columns, mask=columns < last, other=0.0)
+        acc += tl.sum(w * x[None, :], 1)
+    tl.store(partial_ptr + split * N + rows, acc, mask=rows < N)

@@ -57,7 +57,8 @@ class Request:
 
     ``thorough`` finishes a tier after a failure in it, so that a report can show all of the tier; without it an
     exercise ends with its first failed check.  ``diagnose`` looks for the mistake behind a failure, on the checks that
-    were left out as well; with ``clues`` it runs the probes that are there to be shown, too.
+    were left out as well; with ``clues`` it runs the probes that are there to be shown, too.  Without
+    ``targets`` the check on GPU targets is left out, whatever the grader does otherwise.
     """
 
     handin: Path
@@ -69,6 +70,7 @@ class Request:
     diagnose: bool = True
     clues: bool = True
     repro_options: str = ""
+    targets: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,11 @@ class Grader:
     def pool(self) -> Pool:
         """The warm worker, for cases that are not graded."""
         return self._pool
+
+    def stop(self) -> None:
+        """End what is at work, from another thread: `grade` then raises WorkStopped.  The workers stay warm."""
+        self._pool.stop_jobs()
+        self._targets.stop()
 
     @property
     def with_targets(self) -> bool:
@@ -259,7 +266,9 @@ class Grader:
                 verdict = replace(verdict, line=module.student_line(verdict.line))
             seed = seed_of(plan.exercise, check, request)
             checks.append(scoring.check_result(plan, check, verdict, self.device, repro, seed))
-        if not failed and plan.exercise.id in lowerings:
+        if not request.targets:
+            targets = None
+        elif not failed and plan.exercise.id in lowerings:
             targets = lowerings[plan.exercise.id].result()
         elif self._targets.when == "if-passed" and any(check.outcome not in ("pass", "skipped") for check in checks):
             targets = TargetVerdict("skipped", "Not run: another check failed.", None, ())
@@ -289,7 +298,7 @@ class Grader:
 
     def _to_lower(self, plans: Sequence[Plan], request: Request) -> Iterator[tuple[Exercise, Job]]:
         """What is lowered whatever the checks say; pieces first, as whole kernels wait for them."""
-        if self._targets.ahead_of_checks:
+        if self._targets.ahead_of_checks and request.targets:
             whole = {plan.exercise.id for plan in plans if plan.outcome is None}
             for plan in sorted(plans, key=lambda plan: len(plan.builds_on)):
                 if whole.issuperset({plan.exercise.id, *plan.builds_on}) and self._runnable(plan):

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from autograder.judge.region import Layout, extremes, share_picture, size_picture, span_text, spans, words
+from autograder.judge.region import Layout, extremes, share_picture, size_picture, span_text, spans, tiles, words
 from autograder.judge.tensors import unwritten
 
 
@@ -55,9 +55,8 @@ def compare(
     if tuple(got.shape) != tuple(exact.shape):
         return Comparison(name, f"{said} has shape {tuple(got.shape)}, expected {tuple(exact.shape)}.")
     if raw is not None and (left := unwritten(raw)).any():
-        where = _where(
-            name, left, got, exact, picture=_unwritten_picture(left, got, exact, plain, kind, layout), said=said
-        )
+        picture = _unwritten_picture(left, got, exact, plain, kind, layout)
+        where = _where(name, left, got, exact, picture=picture, said=said, layout=layout)
         return Comparison(name, f"{_places(left, said)} never written.", where=where)
     if not exact.is_floating_point():
         return _compare_exact(name, got, exact, said, layout)
@@ -65,9 +64,9 @@ def compare(
     special = _special(got64, exact64)
     if special.any():
         message = _special_message(said, special, got64, exact64, layout)
-        return Comparison(
-            name, message, where=_where(name, special, got64, exact64, picture=_picture(special, layout), said=said)
-        )
+        picture = _picture(special, layout)
+        where = _where(name, special, got64, exact64, picture=picture, said=said, layout=layout)
+        return Comparison(name, message, where=where)
     if kind == "exact":
         return _compare_exact(name, got64, exact64, said, layout)
     return _compare_close(name, got64, exact64, plain, said, layout)
@@ -88,7 +87,7 @@ def _compare_exact(name: str, got: torch.Tensor, exact: torch.Tensor, said: str,
         return Comparison(name, "", measurements)
     index = _first(wrong)
     place = words(wrong, layout) if layout is not None and int(wrong.sum()) > 1 else ""
-    where = _where(name, wrong, got, exact, picture=_picture(wrong, layout), said=said)
+    where = _where(name, wrong, got, exact, picture=_picture(wrong, layout), said=said, layout=layout)
     if exact.dtype == torch.bool and bool(exact[index]):
         message = (
             f"It must hold that {said}, and it does not for {_count(wrong)}, the first at {_index_text(index, said)}."
@@ -119,7 +118,7 @@ def _compare_close(
     )
     picture = size_picture(error, bar, layout) if layout is not None and _nearly_all(wrong) else None
     picture = picture or _picture(wrong, layout)
-    return Comparison(name, message, measurements, _where(name, wrong, got, exact, index, picture, said))
+    return Comparison(name, message, measurements, _where(name, wrong, got, exact, index, picture, said, layout))
 
 
 def _over_the_bar(wrong: torch.Tensor, error: torch.Tensor, bar: float, layout: Layout | None) -> str:
@@ -210,6 +209,7 @@ def _where(
     index: tuple[int, ...] | None = None,
     picture: dict[str, Any] | None = None,
     said: str = "",
+    layout: Layout | None = None,
 ) -> dict[str, Any]:
     index = _first(wrong) if index is None else index
     return {
@@ -221,6 +221,7 @@ def _where(
         "of": wrong.numel(),
         "rows": [list(span) for span in spans(_wrong_rows(wrong))[:16]],
         **({"picture": {"label": said, **picture}} if picture is not None else {}),
+        **({"tiles": counted} if layout is not None and (counted := tiles(wrong, layout)) is not None else {}),
     }
 
 

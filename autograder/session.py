@@ -142,6 +142,10 @@ class Grader:
         self._pool.stop_jobs()
         self._targets.stop()
 
+    def forget(self) -> None:
+        """What is graded next is run, though the same source was graded before."""
+        self._kept.forget()
+
     @property
     def with_targets(self) -> bool:
         """Whether kernels are lowered for the course's GPU targets."""

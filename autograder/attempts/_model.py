@@ -11,24 +11,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from autograder.result import RIGHT_BUT, CheckResult, ExerciseResult, RunResult
+from autograder.result import CheckResult, ExerciseResult, RunResult
 
 RECENT = 20  # attempts of an exercise that are kept one by one
 _WORDS = 200  # characters of any text that is kept
 _TRIED = frozenset({"pass", "partial", "fail", "refused", "compile-error", "timeout", "crashed", "out-of-memory"})
 _AT_LINE = re.compile(r"^(?:Cell \d+, l|L)ine \d+: ")
-_COUNTED = frozenset({"output", "wrong", "of", "tiles"})
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """One run of one exercise after a change.
 
-    ``source`` is a hash of what was graded, ``setting`` one of all else that decides what comes out: device, seed,
-    versions, the exercise itself.  ``check`` is the first that failed, ``failure`` a hash of how.  ``wrong`` and ``tiles`` count elements and tiles of ``output`` that are wrong; None is unknown.
+    ``source`` is a hash of what was graded, ``checks`` one of the exercise, ``setting`` one of all that decides what
+    comes out beside the source: device, seed, versions, checks.  ``check`` is the first that failed, ``failure`` a hash
+    of how.  ``wrong`` and ``tiles`` count what is wrong in ``output``; None is unknown.
     """
 
     source: str
+    checks: str
     setting: str
     outcome: str
     score: float
@@ -47,7 +48,7 @@ class Attempt:
             return None
         how = [run.kit_version, run.seed, run.environment.device, run.environment.gpu]
         how += [run.environment.triton, run.environment.torch, digest]
-        attempt = cls(result.source, _hash(how), result.outcome, result.score, result.points)
+        attempt = cls(result.source, digest[:16], _hash(how), result.outcome, result.score, result.points)
         failed = next((check for check in result.checks if check.outcome not in ("pass", "skipped")), None)
         if failed is None:
             return attempt if result.passed else replace(attempt, failure=_hash([result.outcome, result.message]))
@@ -131,18 +132,18 @@ def _is_count(value: Any) -> bool:
 
 
 _FIELDS: Mapping[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("source", "setting", "outcome", "check", "failure", "output", "tile"), _is_text),
+    **dict.fromkeys(("source", "checks", "setting", "outcome", "check", "failure", "output", "tile"), _is_text),
     **dict.fromkeys(("score", "points"), _is_score),
     **dict.fromkeys(("wrong", "tiles"), _is_count),
 }
 
 
 def _with_failure(attempt: Attempt, failed: CheckResult) -> Attempt:
-    """The attempt with how it failed; numbers are kept only where they count what is wrong in one output."""
+    """The attempt with how it failed; numbers are kept only where they count all that is wrong."""
     failure = _hash([failed.id, failed.outcome, _AT_LINE.sub("", failed.message)])
     attempt = replace(attempt, check=failed.id[:_WORDS], failure=failure)
     where = failed.where
-    if where is None or not _COUNTED - {"tiles"} <= where.keys() or failed.message.startswith(RIGHT_BUT):
+    if where is None or where.get("whole") is not True:
         return attempt
     attempt = replace(attempt, output=str(where["output"])[:_WORDS], wrong=int(where["wrong"]))
     tiles = where.get("tiles")

@@ -1,8 +1,8 @@
 """The file that remembers attempts: small, local, safe under several processes, and never a reason to fail.
 
 It lies in ``.grade/`` under the course's root and never leaves the machine: hand-ins are packed from the folder of the
-student's files, bundles from a list of names.  Remove the folder to forget all of it.  Work that lies elsewhere than under
-the course's root is not remembered, nor are solutions.
+student's files, bundles from a list of names.  Remove the folder to forget all of it.  Work that does not lie under the
+course's root is not remembered, nor are solutions.
 """
 
 from __future__ import annotations

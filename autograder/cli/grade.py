@@ -13,11 +13,14 @@ from typing import Any, NoReturn
 import click
 
 from autograder import __version__
+from autograder.attempts import Memory
 from autograder.catalogue import Course, Exercise
 from autograder.cli._cases import check_one_case, only_exercise, print_smallest, repro_options
 from autograder.cli._doctor import doctor
+from autograder.cli._list import list_exercises
 from autograder.cli._submit import submit
 from autograder.cli._trace import trace
+from autograder.cli._watch import watch
 from autograder.cli.common import (
     WholeNumber,
     assignments,
@@ -149,8 +152,9 @@ def check(
         with Grader(course, chosen, gpu, targets=when, target_cache=default_cache()) as grader:
             with _progress(len(selected), silent=to_stdout or plain) as step:
                 result = grader.grade(request, step)
+            remarks = Memory(course, handin).take(result)
             if smallest:
-                print_run(make_console(sys.stdout, plain), result, plain)
+                print_run(make_console(sys.stdout, plain), result, plain, remarks)
                 print_smallest(course, grader, request, result)
                 return EXIT_OK if result.all_passed else EXIT_NOT_ALL
     except Exception as error:
@@ -160,7 +164,7 @@ def check(
     if json_path is not None:  # before anything is printed: the reader of a pipe may go away
         _write_json(json_path, result)
     if not to_stdout:
-        print_run(make_console(sys.stdout, plain), result, plain)
+        print_run(make_console(sys.stdout, plain), result, plain, remarks)
     return EXIT_OK if result.all_passed else EXIT_NOT_ALL
 
 
@@ -207,29 +211,6 @@ def _meant(course: Course, exercises: Collection[str], word: str) -> str | None:
 
 def _graded_by_dir(word: str) -> str:
     return f"A file or folder is graded with `grade --dir {printable(shlex.quote(word))}`."
-
-
-@cli.command("list")
-@shared_options
-def list_exercises() -> int:
-    """Show the course's exercises: lesson, id, points, title and what each builds on.
-
-    \b
-    Example:
-      grade list
-    """
-    course = current_course()
-    assignments(course)
-    for lesson in course.lessons:
-        click.echo(f"Lesson {lesson.number}: {lesson.title}")
-        for exercise in lesson.exercises:
-            optional = ", optional" if exercise.optional else ""
-            unit = "point" if exercise.points == 1 else "points"
-            click.echo(f"  {exercise.id:<24}{exercise.title}, {exercise.points:g} {unit}{optional}")
-            click.echo(f"  {'':<24}assignments/{exercise.stub}")
-            for number, need in enumerate(exercise.needs):
-                click.echo(f"  {'':<24}{'builds on' if number == 0 else '         '} {need}")
-    return EXIT_OK
 
 
 @cli.command()
@@ -363,9 +344,11 @@ def _write_json(path: str, result: RunResult) -> None:
         write_whole(Path(path), to_json(result).encode())
 
 
+cli.add_command(list_exercises)
 cli.add_command(submit)
 cli.add_command(doctor)
 cli.add_command(trace)
+cli.add_command(watch)
 
 
 def main() -> NoReturn:

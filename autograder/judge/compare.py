@@ -87,7 +87,7 @@ def _compare_exact(name: str, got: torch.Tensor, exact: torch.Tensor, said: str,
         return Comparison(name, "", measurements)
     index = _first(wrong)
     place = words(wrong, layout) if layout is not None and int(wrong.sum()) > 1 else ""
-    where = _where(name, wrong, got, exact, picture=_picture(wrong, layout), said=said, layout=layout)
+    where = _where(name, wrong, got, exact, picture=_picture(wrong, layout), said=said, layout=layout, whole=True)
     if exact.dtype == torch.bool and bool(exact[index]):
         message = (
             f"It must hold that {said}, and it does not for {_count(wrong)}, the first at {_index_text(index, said)}."
@@ -118,7 +118,9 @@ def _compare_close(
     )
     picture = size_picture(error, bar, layout) if layout is not None and _nearly_all(wrong) else None
     picture = picture or _picture(wrong, layout)
-    return Comparison(name, message, measurements, _where(name, wrong, got, exact, index, picture, said, layout))
+    return Comparison(
+        name, message, measurements, _where(name, wrong, got, exact, index, picture, said, layout, whole=True)
+    )
 
 
 def _over_the_bar(wrong: torch.Tensor, error: torch.Tensor, bar: float, layout: Layout | None) -> str:
@@ -210,7 +212,9 @@ def _where(
     picture: dict[str, Any] | None = None,
     said: str = "",
     layout: Layout | None = None,
+    whole: bool = False,
 ) -> dict[str, Any]:
+    """Where an output is wrong; ``whole`` if nothing else of it can be wrong than what ``wrong`` says."""
     index = _first(wrong) if index is None else index
     return {
         "output": name,
@@ -219,6 +223,7 @@ def _where(
         "expected": float(exact[index]),
         "wrong": int(wrong.sum()),
         "of": wrong.numel(),
+        "whole": whole,
         "rows": [list(span) for span in spans(_wrong_rows(wrong))[:16]],
         **({"picture": {"label": said, **picture}} if picture is not None else {}),
         **({"tiles": counted} if layout is not None and (counted := tiles(wrong, layout)) is not None else {}),

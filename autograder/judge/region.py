@@ -115,7 +115,7 @@ def size_picture(error: torch.Tensor, bar: float, layout: Layout) -> dict[str, A
 
 
 def tiles(wrong: torch.Tensor, layout: Layout) -> dict[str, Any] | None:
-    """How many tiles have anything wrong in them, ``{"of": "query tile", "wrong": 1, "all": 3}``; None without tiles."""
+    """How many tiles have anything wrong in them, as {"of": "query tile", "wrong": 1, "all": 3}; None without tiles."""
     named = {axis.tile for axis, block in zip(layout.axes, layout.blocks, strict=True) if block}
     if not named:
         return None

@@ -5,6 +5,7 @@ The hand-in is read and lifted here; nothing of it is executed.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -83,7 +84,10 @@ class Plan:
         """A hash of what is graded: the functions as they run, or all of a text that is not run; None without one."""
         if self.source is None or self.source.text is None or self.outcome == "not-started":
             return None
-        text = self.module(()).text if self.outcome is None else self.source.text
+        text = self.source.text
+        if self.outcome is None:
+            with contextlib.suppress(ValueError):  # something that it calls cannot be run
+                text = self.module(()).text
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from autograder.cli._cases import repro_options
+from autograder.cli._completion import complete_exercises
 from autograder.cli.common import WholeNumber, assignments, current_course, require_machine, shared_options
 from autograder.errors import UsageError
 from autograder.machine import choose_device
@@ -17,7 +18,7 @@ from autograder.session import DEFAULT_SEED
 
 
 @click.command()
-@click.argument("exercise_id", metavar="[EXERCISE]", required=False)
+@click.argument("exercise_id", metavar="[EXERCISE]", required=False, shell_complete=complete_exercises)
 @click.option("--dir", "folder", type=click.Path(path_type=Path), help="What to watch: a folder, .py, .ipynb or .zip.")
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True)
 @click.option(

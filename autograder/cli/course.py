@@ -15,6 +15,7 @@ from rich.console import Console
 
 from autograder import __version__
 from autograder.cli._collect import collect
+from autograder.cli._completion import completion_command
 from autograder.cli._export import export
 from autograder.cli._feedback import feedback, report
 from autograder.cli._grade import grade, override
@@ -192,11 +193,12 @@ cli.add_command(override)
 cli.add_command(feedback)
 cli.add_command(report)
 cli.add_command(export)
+cli.add_command(completion_command("course"))
 
 
 def main() -> NoReturn:
     """The console script."""
-    run(cli)
+    run(cli, "course")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """One attempt and the history of an exercise, as plain JSON values and back.
 
-Standard library and `result` only.
+Standard library, `result` and `catalogue` only.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from autograder.catalogue import TARGET_TIER
 from autograder.result import CheckResult, ExerciseResult, RunResult
 
 RECENT = 20  # attempts of an exercise that are kept one by one
@@ -25,7 +26,7 @@ class Attempt:
 
     ``source`` is a hash of what was graded, ``checks`` one of the exercise, ``setting`` one of all that decides what
     comes out beside the source: device, seed, versions, checks.  ``check`` is the first that failed, ``failure`` a hash
-    of how.  ``wrong`` and ``tiles`` count what is wrong in ``output``; None is unknown.
+    of how all failed.  ``wrong`` and ``tiles`` count what is wrong in ``output``; None is unknown.
     """
 
     source: str
@@ -49,10 +50,15 @@ class Attempt:
         how = [run.kit_version, run.seed, run.environment.device, run.environment.gpu]
         how += [run.environment.triton, run.environment.torch, digest]
         attempt = cls(result.source, digest[:16], _hash(how), result.outcome, result.score, result.points)
-        failed = next((check for check in result.checks if check.outcome not in ("pass", "skipped")), None)
-        if failed is None:
-            return attempt if result.passed else replace(attempt, failure=_hash([result.outcome, result.message]))
-        return _with_failure(attempt, failed)
+        failed = [check for check in result.checks if check.outcome not in ("pass", "skipped")]
+        # The compiler's verdict comes later than the others, or not at all: where they tell enough, it tells nothing new.
+        failed = [check for check in failed if check.tier != TARGET_TIER] or failed
+        if result.passed:
+            return attempt
+        how_failed = [[check.id, check.outcome, _AT_LINE.sub("", check.message)] for check in failed]
+        named = [item.mistake for item in result.diagnosis]
+        attempt = replace(attempt, failure=_hash([result.outcome, result.message, how_failed, named]))
+        return _with_counts(attempt, failed[0]) if failed else attempt
 
     @classmethod
     def read(cls, values: Any) -> Attempt:
@@ -138,10 +144,9 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
 }
 
 
-def _with_failure(attempt: Attempt, failed: CheckResult) -> Attempt:
-    """The attempt with how it failed; numbers are kept only where they count all that is wrong."""
-    failure = _hash([failed.id, failed.outcome, _AT_LINE.sub("", failed.message)])
-    attempt = replace(attempt, check=failed.id[:_WORDS], failure=failure)
+def _with_counts(attempt: Attempt, failed: CheckResult) -> Attempt:
+    """The attempt with the check that failed first; numbers are kept only where they count all that is wrong."""
+    attempt = replace(attempt, check=failed.id[:_WORDS])
     where = failed.where
     if where is None or where.get("whole") is not True:
         return attempt

@@ -76,9 +76,9 @@ def _print_exercise(console: Console, item: Standing, wide: int, plain: bool) ->
         rest += f", {item.attempts} attempt{'' if item.attempts == 1 else 's'}"
     console.print(Text.assemble("  ", state, rest), soft_wrap=True)
     if item.state == PASSED and item.unlocks:
-        say(console, f"opened {listed(item.unlocks)}", 16, "dim")
+        say(console, f"opened {listed(item.unlocks)}", 17, "dim")
     elif item.state != PASSED and item.waits_for:
-        say(console, f"waits for {listed(item.waits_for)}", 16, "dim")
+        say(console, f"waits for {listed(item.waits_for)}", 17, "dim")
 
 
 def _print_total(console: Console, found: Sequence[Standing]) -> None:

@@ -169,7 +169,7 @@ def capture(folder: Path) -> str:
 def shown() -> Mapping[str, str]:
     """What the page shows now: the answer to each step, by its words."""
     match = _BLOCK.search(PAGE.read_text(encoding="utf-8"))
-    found = re.findall(r"^(\S.*)\n\n```\n(.*?)\n```$", match[2] if match else "", re.DOTALL | re.MULTILINE)
+    found = re.findall(r"^(\S[^\n]*)\n\n```\n(.*?)\n```$", match[2] if match else "", re.DOTALL | re.MULTILINE)
     return dict(found)
 
 

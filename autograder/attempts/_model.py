@@ -51,7 +51,7 @@ class Attempt:
         how += [run.environment.triton, run.environment.torch, digest]
         attempt = cls(result.source, digest[:16], _hash(how), result.outcome, result.score, result.points)
         failed = [check for check in result.checks if check.outcome not in ("pass", "skipped")]
-        # The compiler's verdict comes later than the others, or not at all: where they tell enough, it tells nothing new.
+        # The verdict of the compiler comes later, or not at all: where others tell enough, it tells nothing new.
         failed = [check for check in failed if check.tier != TARGET_TIER] or failed
         if result.passed:
             return attempt

@@ -80,6 +80,7 @@ class _Watch:
         self._begun = 0.0
         self._verdict: ExerciseResult | None = None
         self._passed: str | None = None  # the source with which this exercise passes
+        self._goes_on = False  # saved after a pass: on to the next, unless that changed what passed
         self._trace_wanted = False
 
     def run(self, keys: Keys) -> int:
@@ -105,6 +106,7 @@ class _Watch:
 
     def _saved(self, save: Save) -> None:
         if save.changed:
+            self._goes_on = self._passed is not None
             self._grade()
         else:
             self._voice.say("Saved; nothing in it changed.", style="dim")
@@ -158,6 +160,7 @@ class _Watch:
 
     def _grade(self, again: bool = False) -> None:
         """The checks of the exercise, without GPU targets: those follow."""
+        self._goes_on = self._goes_on and not again
         request, self._begun = self._request(targets=False), time.monotonic()
 
         def run(grader: Grader) -> RunResult:
@@ -194,7 +197,7 @@ class _Watch:
     def _judged(self, run: RunResult) -> None:
         """The checks are done."""
         result = run.exercises[0]
-        if result.passed and self._passed is not None and result.source == self._passed:
+        if self._goes_on and result.passed and result.source == self._passed:
             following = self._following()
             if following is not None:
                 self._voice.moves(self._at, following)
@@ -258,7 +261,7 @@ class _Watch:
     # The way through the course ---------------------------------------------------------------------------------------
 
     def _move(self, exercise: Exercise) -> None:
-        self._at, self._passed, self._verdict = exercise, None, None
+        self._at, self._passed, self._verdict, self._goes_on = exercise, None, None, False
         self._voice.at(exercise)
         self._grade()
 

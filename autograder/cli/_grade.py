@@ -100,7 +100,7 @@ def grade(
     Examples:
       course grade hand-ins --out results
       course grade hand-ins --out results --roster roster.csv --workers 8
-      course grade hand-ins --out results --student doejane_1234 --exercise score_mask --replay
+      course grade hand-ins --out results --student doejane_1234 --replay
     """
     course = current_course()
     if out.resolve().is_relative_to(folder.resolve()):
@@ -185,7 +185,7 @@ def override(
 
     \b
     Examples:
-      course override results doejane_1234 score_mask 1 --reason "Right idea, wrong file."
+      course override results doejane_1234 score_mask 1 --reason "Right idea."
       course override results doejane_1234 score_mask --remove
     """
     course = current_course()

@@ -42,7 +42,7 @@ def cli() -> None:
       course selfcheck                         the proofs that the grader is real
       course release --out dist                the zip for students
       course collect submissions.zip --out hand-ins
-      course grade hand-ins --out results      stop it, run it again: nothing is graded twice
+      course grade hand-ins --out results      again: only what has changed
       course feedback results
       course report results
       course export results --to canvas --out grades.csv
@@ -115,7 +115,7 @@ def release(out: Path | None, wheel: Path | None, stubs_only: bool) -> int:
     \b
     Examples:
       course release --out dist
-      course release --out dist --wheel dist/mini_flash_attention_kit-0.1.0-py3-none-any.whl
+      course release --out dist --wheel dist/my_build-0.1.0-py3-none-any.whl
       course release --stubs-only
     """
     from autograder.release import bundle

@@ -87,7 +87,7 @@ def cli() -> None:
 
     \b
     Examples:
-      grade                        every exercise, and the story of the first open one
+      grade                        every exercise, and the first open one's story
       grade score_mask             one exercise
       grade --lesson 7 --device cpu
       grade --dir my_work.ipynb --seed 3

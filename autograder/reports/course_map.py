@@ -69,12 +69,14 @@ def _print_exercise(console: Console, item: Standing, wide: int, plain: bool) ->
     symbol = (_PLAIN if plain else _SYMBOLS)[item.state]
     state = Text(f"{symbol} {item.state:<11}", _STYLES[item.state])
     score = "?" if item.score is None and item.state == UNGRADED else points_text(item.score or 0.0)
-    rest = f"  {exercise.id:<{wide}}  {score + ' / ' + points_text(exercise.points):>11}"
-    if exercise.optional:
-        rest += ", optional"
+    line = f"  {exercise.id:<{wide}}  {score + ' / ' + points_text(exercise.points):>11}"
+    more = ["optional"] if exercise.optional else []
     if item.attempts:
-        rest += f", {item.attempts} attempt{'' if item.attempts == 1 else 's'}"
-    console.print(Text.assemble("  ", state, rest), soft_wrap=True)
+        more.append(f"{item.attempts} attempt{'' if item.attempts == 1 else 's'}")
+    fits = len(state) + 2 + len(line) + len(", ".join(["", *more])) <= console.width
+    console.print(Text.assemble("  ", state, ", ".join([line, *more]) if fits else line), soft_wrap=True)
+    if not fits:
+        say(console, ", ".join(more), 17, "dim")
     if item.state == PASSED and item.unlocks:
         say(console, f"opened {listed(item.unlocks)}", 17, "dim")
     elif item.state != PASSED and item.waits_for:

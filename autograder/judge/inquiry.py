@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from autograder.catalogue import Check, Exercise
@@ -31,7 +31,8 @@ class Inquiry:
     A hidden check that fails costs its own weight: what a student sees passed at home is passed here as well.
     ``cases`` holds the checks' cases and, if ``ask_why``, those of the probes behind them: all are one job, as a second
     one would import, open the GPU and compile once more.  ``thorough`` finishes a tier after a failure in it.
-    ``patience`` is how many seconds the probes that are there to be shown may take; None is no limit.
+    ``patience`` is how many seconds the probes that are there to be shown may take; None is no limit.  ``decided`` is
+    called with the verdicts once they are all there and only why is left to ask.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Inquiry:
         thorough: bool,
         ask_why: bool,
         patience: float | None = None,
+        decided: Callable[[Mapping[str, Verdict]], None] | None = None,
     ) -> None:
         self._exercise = exercise
         self._tiers = {check.id: check.tier for check in checks}
@@ -50,6 +52,7 @@ class Inquiry:
         self._thorough = thorough
         self._ask_why = ask_why
         self._patience = patience
+        self._on_decided = decided
         self._shown = frozenset(id for view in exercise.views for id in view.probes)
         self._verdicts: dict[str, Verdict] = {}
         self._replies: dict[str, CheckReply] = {}
@@ -66,7 +69,10 @@ class Inquiry:
         if not self._decided:
             return True
         # What never ends once would cost each of the checks that follow its whole limit.
-        return self._explainable and verdict.outcome != "timeout"
+        go_on = self._explainable and verdict.outcome != "timeout"
+        if go_on and self._on_decided is not None:
+            self._on_decided(dict(self._verdicts))
+        return go_on
 
     def findings(self, device: str) -> Findings:
         """The verdicts, of the checks that were reached, and the known mistake behind a failure."""

@@ -79,6 +79,7 @@ class _Watch:
         self._hints: dict[str, int] = {}
         self._begun = 0.0
         self._verdict: ExerciseResult | None = None
+        self._early: ExerciseResult | None = None  # what was said already of the verdict that is on its way
         self._passed: str | None = None  # the source with which this exercise passes
         self._goes_on = False  # saved after a pass: on to the next, unless that changed what passed
         self._trace_wanted = False
@@ -166,8 +167,9 @@ class _Watch:
         def run(grader: Grader) -> RunResult:
             if again:
                 grader.forget()
-            return grader.grade(request)
+            return grader.grade(request, early=lambda result: self._work.tell("early", result))
 
+        self._early = None
         self._work.start("verdict", run)
 
     def _request(self, targets: bool) -> Request:
@@ -187,12 +189,20 @@ class _Watch:
             else:
                 self._voice.error(done.error)
             return
-        if done.name == "verdict":
+        if done.name == "early":
+            self._decided(done.value)
+        elif done.name == "verdict":
             self._judged(done.value)
         elif done.name == "targets":
             self._compiled(done.value)
         else:
             self._voice.trace(done.value, f"grade check {self._at.id}{self._settings.repro_options}")
+
+    def _decided(self, result: ExerciseResult) -> None:
+        """The checks have failed, and it is being asked why."""
+        if result.id == self._at.id:
+            self._early = result
+            self._voice.verdict(result, time.monotonic() - self._begun)
 
     def _judged(self, run: RunResult) -> None:
         """The checks are done."""
@@ -207,7 +217,9 @@ class _Watch:
         self._verdict = result
         # What passes is remembered once the compiler has said so too.
         remark = "" if result.passed else self._remember(run)
-        self._voice.verdict(run, remark, time.monotonic() - self._begun)
+        if self._early is None:
+            self._voice.verdict(result, time.monotonic() - self._begun)
+        self._voice.story(run, remark)
         if not result.passed:
             self._seeking = False
         if self._targets_follow(result):

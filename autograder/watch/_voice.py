@@ -50,9 +50,8 @@ class Voice:
         self._console.print()
         self.say(f"At {exercise.id}: {exercise.title}, in {exercise.stub}", style="bold")
 
-    def verdict(self, run: RunResult, remark: str, seconds: float) -> None:
-        """What came of the checks; GPU targets are told of later."""
-        result = run.exercises[0]
+    def verdict(self, result: ExerciseResult, seconds: float) -> None:
+        """What came of the checks, ``seconds`` after the save."""
         self._console.print()
         word = Text(result.outcome, outcome_style(result.outcome))
         counted = f", {count}" if (count := public_count(result)) else ""
@@ -60,8 +59,11 @@ class Voice:
         self._console.print(
             Text.assemble(f"{now} ", (result.id, "bold"), ": ", word, f"{counted} ({seconds:.1f} s)"), soft_wrap=True
         )
-        if not result.passed:
-            print_story(self._console, result, self._plain)
+
+    def story(self, run: RunResult, remark: str) -> None:
+        """Why, if it is not passed, and how it was before; GPU targets are told of later."""
+        if not run.exercises[0].passed:
+            print_story(self._console, run.exercises[0], self._plain)
         if remark:
             self.history(remark)
         for note in run.notes:

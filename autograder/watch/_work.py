@@ -22,12 +22,16 @@ _END_SECONDS = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A task's end: what it returned, or the error; ``anew`` if the worker had died and was started again."""
+    """A task's end: what it returned, or the error; ``anew`` if the worker had died and was started again.
+
+    With ``more`` it is not the end but what the task has told meanwhile.
+    """
 
     name: str
     value: Any = None
     error: Exception | None = None
     anew: bool = False
+    more: bool = False
 
 
 class _Task:
@@ -96,7 +100,7 @@ class Work:
             self._stop_cancelled()
 
     def ended(self) -> Done | None:
-        """The end of the task that was started last, when it is there."""
+        """The end of the task that was started last, or what it tells, when it is there."""
         with contextlib.suppress(BlockingIOError):
             os.read(self._wake_read, 4096)
         self._stop_cancelled()
@@ -104,9 +108,19 @@ class Work:
             while True:
                 task, done = self._ended.get_nowait()
                 if task is self._current:
-                    self._current = None
+                    if not done.more:
+                        self._current = None
                     return done
         return None
+
+    def tell(self, name: str, value: Any) -> None:
+        """Called within a task: something to be known before its end."""
+        if self._running is not None:
+            self._end(self._running, Done(name, value, more=True))
+
+    def _end(self, task: _Task, done: Done) -> None:
+        self._ended.put((task, done))
+        os.write(self._wake_write, b".")
 
     def _stop_cancelled(self) -> None:
         """Tell the grader as often as it takes: it may not have begun yet when it is told first."""
@@ -121,8 +135,7 @@ class Work:
             self._running = task
             done = self._do(task)
             self._running = None
-            self._ended.put((task, done))
-            os.write(self._wake_write, b".")
+            self._end(task, done)
 
     def _do(self, task: _Task) -> Done:
         for anew in (False, True):

@@ -99,6 +99,17 @@ def test_the_verdict_comes_first_and_the_compiler_after_it(table: Table) -> None
     assert table.at == "kernel_loads"
 
 
+def test_a_failure_is_said_before_it_is_known_why(table: Table) -> None:
+    early = table.result("fail", "a").exercises[0]
+    said = table.said(lambda: table.watch._ended(Done("early", early, more=True)))
+    assert "kernel_loads: fail" in said
+    assert "grade hint" not in said
+    assert table.work.started == ["verdict"]
+    said = table.ends("verdict", "fail")
+    assert "kernel_loads: fail" not in said  # once is enough
+    assert "grade hint kernel_loads" in said
+
+
 @pytest.mark.parametrize("outcome", ["timeout", "crashed", "not-started", "refused", "skipped"])
 def test_what_did_not_run_well_is_not_compiled(table: Table, outcome: str) -> None:
     if outcome in ("not-started", "refused", "skipped"):

@@ -72,6 +72,17 @@ def test_a_task_is_done_with_a_grader_that_stays(work: Work, makes: Makes) -> No
     assert len(makes.made) == 1
 
 
+def test_a_task_tells_something_before_its_end(work: Work) -> None:
+    def run(grader: Any) -> int:
+        work.tell("early", 1)
+        return 2
+
+    work.start("verdict", run)
+    assert end_of(work) == Done("early", 1, more=True)
+    assert work.busy
+    assert end_of(work) == Done("verdict", 2)
+
+
 def test_the_next_task_cancels_the_one_at_work(work: Work, makes: Makes) -> None:
     work.start("old", lambda grader: grader.busy())
     while not makes.made:

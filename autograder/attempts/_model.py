@@ -17,7 +17,7 @@ from autograder.result import CheckResult, ExerciseResult, RunResult
 RECENT = 20  # attempts of an exercise that are kept one by one
 _WORDS = 200  # characters of any text that is kept
 _TRIED = frozenset({"pass", "partial", "fail", "refused", "compile-error", "timeout", "crashed", "out-of-memory"})
-_AT_LINE = re.compile(r"^(?:Cell \d+, l|L)ine \d+: ")
+_AT_LINE = re.compile(r"^(?:Cell \d+, line|Line) \d+: ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,8 @@ class Memory:
     def _alone(self) -> Iterator[None]:
         """One process at a time; raises OSError where that cannot be had."""
         self._folder.mkdir(exist_ok=True)
+        with contextlib.suppress(FileExistsError), open(self._folder / ".gitignore", "x", encoding="utf-8") as ignore:
+            ignore.write("*\n")  # a student's own repository has no use for it either
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         handle = os.open(self._folder / "lock", flags, 0o600)
         try:

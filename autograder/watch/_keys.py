@@ -24,6 +24,7 @@ class Keys:
         self._fd = _terminal()
         self._before: list[Any] | None = None
         self._handlers: dict[int, Any] = {}
+        self._taken = False
         self.gone = False  # the terminal was closed
 
     @property
@@ -50,7 +51,11 @@ class Keys:
 
     def wait(self, seconds: float, others: Sequence[int]) -> str:
         """The keys that are typed within ``seconds``; returns early with "" when one of ``others`` can be read."""
-        listening = self._fd is not None and self._in_front()
+        listening = self._in_front()
+        if listening and not self._taken:  # brought back by the shell, which set its own mode meanwhile
+            with contextlib.suppress(termios.error, OSError):
+                self._take()
+        self._taken = self._taken and listening
         fds = [*others, self._fd] if listening and self._fd is not None else list(others)
         ready, _, _ = select.select(fds, [], [], seconds)
         if not listening or self._fd not in ready or self._fd is None:
@@ -67,6 +72,7 @@ class Keys:
     def _take(self) -> None:
         if self._fd is not None and self._in_front():
             tty.setcbreak(self._fd, termios.TCSADRAIN)
+            self._taken = True
 
     def _restore(self) -> None:
         if self._fd is not None and self._before is not None and self._in_front():
@@ -83,11 +89,11 @@ class Keys:
     def _suspend(self, number: int, frame: FrameType | None) -> None:
         """Ctrl-Z: the shell gets its terminal as it was."""
         self._restore()
+        self._taken = False
         os.kill(os.getpid(), signal.SIGSTOP)
 
     def _resume(self, number: int, frame: FrameType | None) -> None:
-        with contextlib.suppress(termios.error, OSError):
-            self._take()
+        self._taken = False  # `wait` takes it as soon as it is ours
 
 
 def _terminal() -> int | None:

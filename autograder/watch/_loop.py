@@ -21,7 +21,7 @@ from autograder.texts import read_hints
 from autograder.watch._keys import Keys
 from autograder.watch._saves import Save, Saves
 from autograder.watch._voice import Voice
-from autograder.watch._work import Done, Work
+from autograder.watch._work import ANEW, Done, Work
 
 _TICK, _SHORT_TICK = 0.1, 0.03  # seconds between two looks at the files
 _COMPILED = frozenset({"pass", "fail", "compile-error"})
@@ -179,8 +179,9 @@ class _Watch:
         )
 
     def _ended(self, done: Done) -> None:
-        if done.anew:
-            self._voice.say("The worker had stopped, and was started again.")
+        if done.name == ANEW:
+            self._voice.say("The worker had stopped, and is started again.")
+            return
         if isinstance(done.error, WorkStopped):
             return
         if done.error is not None:

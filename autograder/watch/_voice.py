@@ -35,7 +35,7 @@ class Voice:
         versions = f"triton {environment.triton or '?'}, torch {environment.torch or '?'}"
         self._console.print(Text(f"{device}, {versions}", style="dim"))
         ends = "" if self._keys else " Ctrl-C ends it."
-        self.say(f"Watching {place}: what you save is graded.{ends}")
+        self.say(f"Watching {place}: what you save is graded. The first verdict takes some seconds.{ends}")
         self.keys()
 
     def say(self, text: str, indent: int = 0, style: str = "") -> None:

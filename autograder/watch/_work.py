@@ -17,20 +17,20 @@ from typing import Any
 from autograder.errors import WorkerError, WorkStopped
 from autograder.session import Grader
 
+ANEW = "anew"
 _END_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A task's end: what it returned, or the error; ``anew`` if the worker had died and was started again.
+    """A task's end: what it returned, or the error; with ``more`` not the end, but something that was told before it.
 
-    With ``more`` it is not the end but what the task has told meanwhile.
+    ``ANEW`` is told when the worker had died and is started again.
     """
 
     name: str
     value: Any = None
     error: Exception | None = None
-    anew: bool = False
     more: bool = False
 
 
@@ -102,7 +102,7 @@ class Work:
     def ended(self) -> Done | None:
         """The end of the task that was started last, or what it tells, when it is there."""
         with contextlib.suppress(BlockingIOError):
-            os.read(self._wake_read, 4096)
+            os.read(self._wake_read, 1)  # one for each that is told
         self._stop_cancelled()
         with contextlib.suppress(queue.Empty):
             while True:
@@ -142,15 +142,16 @@ class Work:
             try:
                 if self._grader is None:
                     self._grader = self._make()
-                return Done(task.name, task.run(self._grader), anew=anew)
+                return Done(task.name, task.run(self._grader))
             except WorkStopped as error:
                 return Done(task.name, error=error)
             except WorkerError as error:
                 self._forget()
                 if anew or task.cancelled or self._closing:
-                    return Done(task.name, error=error, anew=anew)
+                    return Done(task.name, error=error)
+                self.tell(ANEW, None)
             except Exception as error:  # noqa: BLE001 - told in a sentence; the next save is another chance
-                return Done(task.name, error=error, anew=anew)
+                return Done(task.name, error=error)
         raise AssertionError("unreachable")
 
     def _forget(self) -> None:

@@ -111,7 +111,11 @@ def test_a_folder_that_cannot_be_written_is_no_error(own: Course, memory: Memory
     (own.root / FOLDER).mkdir()
     (own.root / FOLDER / "attempts.json").mkdir()
     assert take(memory, own) == {}
-    assert {path.name for path in (own.root / FOLDER).iterdir()} == {"attempts.json", "lock"}  # no half-written file
+    assert {path.name for path in (own.root / FOLDER).iterdir()} == {
+        ".gitignore",
+        "attempts.json",
+        "lock",
+    }  # no half-written file
 
 
 def test_a_link_or_a_pipe_in_its_place_is_not_followed(own: Course, memory: Memory, tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_a_worker_that_is_killed_is_started_again(student: ModuleType, sitting: 
     worker = worker_of(sitting.child.pid)
     os.kill(worker, signal.SIGKILL)
     sitting.save(ending_in(student, "    return k, q, v\n"))
-    sitting.wait_for("The worker had stopped, and was started again", "kernel_loads: [a-z-]+", "keys:")
+    sitting.wait_for("The worker had stopped, and is started again", "kernel_loads: [a-z-]+", "keys:")
     assert worker_of(sitting.child.pid) != worker
 
 

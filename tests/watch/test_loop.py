@@ -17,7 +17,7 @@ from autograder.result import CheckResult, Environment, ExerciseResult, RunResul
 from autograder.watch._loop import Settings, _Watch
 from autograder.watch._saves import Save
 from autograder.watch._voice import KEYS, Voice
-from autograder.watch._work import Done
+from autograder.watch._work import ANEW, Done
 
 ENVIRONMENT = Environment("cpu", None, "3.9", "2.13", "2.4", "3.11")
 TARGETS_PASS = CheckResult("gpu_targets", "target", 1.0, False, "pass", "It compiles.", "")
@@ -186,8 +186,10 @@ def test_what_the_compiler_says_of_an_older_source_is_not_said(table: Table) -> 
 
 
 def test_errors_are_sentences_and_it_goes_on(table: Table) -> None:
-    said = table.said(lambda: table.watch._ended(Done("verdict", error=WorkerError("The worker stopped."), anew=True)))
-    assert said == "The worker had stopped, and was started again. The worker stopped. The next save is graded again."
+    said = table.said(lambda: table.watch._ended(Done(ANEW, more=True)))
+    assert said == "The worker had stopped, and is started again."
+    said = table.said(lambda: table.watch._ended(Done("verdict", error=WorkerError("The worker stopped."))))
+    assert said == "The worker stopped. The next save is graded again."
     said = table.said(lambda: table.watch._ended(Done("verdict", error=ZeroDivisionError("oops"))))
     assert said.startswith("The grader itself failed (ZeroDivisionError: oops). This costs no points.")
     assert table.said(lambda: table.watch._ended(Done("verdict", error=WorkStopped("Stopped.")))) == ""

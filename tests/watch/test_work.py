@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from autograder.errors import HandInError, WorkerError, WorkStopped
-from autograder.watch._work import Done, Work
+from autograder.watch._work import ANEW, Done, Work
 
 
 class FakeGrader:
@@ -101,7 +101,8 @@ def test_a_worker_that_died_is_started_again_once(work: Work, makes: Makes) -> N
         return "well"
 
     work.start("verdict", dies_first)
-    assert end_of(work) == Done("verdict", "well", anew=True)
+    assert end_of(work) == Done(ANEW, more=True)
+    assert end_of(work) == Done("verdict", "well")
     assert makes.made[0].closed
     error = WorkerError("The worker stopped.")
 
@@ -109,7 +110,8 @@ def test_a_worker_that_died_is_started_again_once(work: Work, makes: Makes) -> N
         raise error
 
     work.start("verdict", dies)
-    assert end_of(work) == Done("verdict", error=error, anew=True)
+    assert end_of(work) == Done(ANEW, more=True)
+    assert end_of(work) == Done("verdict", error=error)
     work.start("verdict", lambda grader: "again")
     assert end_of(work) == Done("verdict", "again")
 

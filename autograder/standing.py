@@ -26,7 +26,7 @@ class Standing:
     """One exercise: its state, the score of the last attempt (None before the first) and the number of attempts.
 
     ``waits_for`` are the exercises that it builds on and that are not passed, ``unlocks`` those that build on it
-    and wait for nothing.
+    and wait for nothing; ``source`` is a hash of the file's part as it is now.
     """
 
     exercise: Exercise
@@ -35,6 +35,7 @@ class Standing:
     attempts: int = 0
     waits_for: tuple[str, ...] = ()
     unlocks: tuple[str, ...] = ()
+    source: str | None = None
 
     @property
     def is_open(self) -> bool:
@@ -72,11 +73,11 @@ def _standing(exercise: Exercise, plan: Plan | None, histories: Collection[Histo
     known = [attempt for attempt in newest if (attempt.source, attempt.checks) == (mark, digest)]
     if not known:
         score = newest[-1].score if newest else None
-        return Standing(exercise, CHANGED if newest else UNGRADED, score, attempts)
+        return Standing(exercise, CHANGED if newest else UNGRADED, score, attempts, source=mark)
     # Of two devices the lower one tells what there is left to do.
     last = min(known, key=lambda attempt: (attempt.passed, attempt.score))
     state = PASSED if last.passed else PARTIAL if last.outcome == "partial" else FAILING
-    return Standing(exercise, state, last.score, attempts)
+    return Standing(exercise, state, last.score, attempts, source=mark)
 
 
 def _linked(course: Course, item: Standing, passed: Set[str]) -> Standing:

@@ -16,7 +16,7 @@ from autograder.gpu_targets import default_cache
 from autograder.machine import environment
 from autograder.result import ExerciseResult, RunResult
 from autograder.session import Grader, Request
-from autograder.standing import PASSED, standings
+from autograder.standing import PASSED, Standing, standings
 from autograder.texts import read_hints
 from autograder.watch._keys import Keys
 from autograder.watch._saves import Save, Saves
@@ -74,6 +74,7 @@ class _Watch:
         self._memory = Memory(settings.course, settings.handin)
         self._saves = Saves(settings.handin)
         self._route = [item for item in self._course.exercises if settings.device in item.devices]
+        self._passes: dict[str, str] = {}  # sources that have passed in this sitting, by exercise
         self._seeking = settings.start is None  # passed exercises are left behind, until one is not
         self._at = settings.start or self._first_open()
         self._hints: dict[str, int] = {}
@@ -260,6 +261,8 @@ class _Watch:
         """The exercise passes, compiler and all: say so, and what comes next."""
         result = run.exercises[0]
         self._passed = result.source
+        if result.source is not None:
+            self._passes[result.id] = result.source
         self._voice.passed(result, self._remember(run))
         following = self._following()
         if self._seeking and following is not None:
@@ -291,8 +294,13 @@ class _Watch:
         """The first that is open, or else the first that is not passed."""
         found = standings(self._course, self._settings.handin, self._settings.device)
         standing = {item.exercise.id: item for item in found}
-        left = [item for item in exercises if standing[item.id].state != PASSED]
+        left = [item for item in exercises if not self._is_passed(standing[item.id])]
         return next((item for item in left if standing[item.id].is_open), left[0] if left else None)
+
+    def _is_passed(self, item: Standing) -> bool:
+        """Known from earlier, or seen here, where nothing can be remembered."""
+        seen = self._passes.get(item.exercise.id)
+        return item.state == PASSED or (seen is not None and seen == item.source)
 
     def _beside(self, step: int) -> Exercise | None:
         place = self._route.index(self._at) + step

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
 import os
 import time
 import warnings
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,15 +161,19 @@ def _bytes(path: str) -> bytes | None:
 
 
 def _may_be_half(path: Path) -> bool:
+    """Whether a file is empty, or no Python, JSON or zip as its name says."""
     data = _bytes(str(path))
     if not data:
         return True
-    if path.suffix != ".py":
-        return False
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(data)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        if path.suffix == ".py":
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                ast.parse(data)
+        elif path.suffix == ".ipynb":
+            json.loads(data)
+        else:
+            return not zipfile.is_zipfile(path)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OSError):
         return True
     return False

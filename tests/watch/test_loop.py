@@ -14,6 +14,7 @@ from autograder.catalogue import Course
 from autograder.errors import WorkerError, WorkStopped
 from autograder.reports.terminal import make_console
 from autograder.result import CheckResult, Environment, ExerciseResult, RunResult, Sandbox
+from autograder.standing import UNGRADED, Standing
 from autograder.watch._loop import Settings, _Watch
 from autograder.watch._saves import Save
 from autograder.watch._voice import KEYS, Voice
@@ -170,6 +171,18 @@ def test_at_the_start_exercises_that_pass_are_left_behind(table: Table) -> None:
     table.ends("verdict", "pass", "b")
     table.ends("targets", "pass", "b", TARGETS_PASS)
     assert table.at == "score_mask"  # from the first that does not pass on, the student decides
+
+
+def test_what_passed_in_this_sitting_is_not_offered_again(course: Course, tmp_path: Path) -> None:
+    """Work outside the course's folder is not remembered from one sitting to the next."""
+    table = Table(course, tmp_path, course.exercises[-1].id, targets=False)
+    said = table.ends("verdict", "pass", "a")
+    assert f"Next: {course.exercises[0].id}" in said
+    table.watch._passes = dict.fromkeys((exercise.id for exercise in course.exercises), "a")
+    found = [Standing(exercise, UNGRADED, source="a") for exercise in course.exercises]
+    assert all(map(table.watch._is_passed, found))
+    assert not table.watch._is_passed(replace(found[0], source="changed since"))
+    assert not table.watch._is_passed(Standing(course.exercises[0], UNGRADED))
 
 
 def test_a_save_begins_anew_and_one_without_a_change_does_not(table: Table) -> None:

@@ -72,6 +72,14 @@ def test_half_a_file_gets_more_time(bench: Bench, half: str) -> None:
     assert bench.after(DOUBT) == Save(changed=True)  # no more came: this is what there is to grade
 
 
+@pytest.mark.parametrize(("name", "half"), [("x.ipynb", b'{"cells": ['), ("x.zip", b"PK\x03\x04 and no end")])
+def test_half_a_notebook_or_zip_gets_more_time(bench: Bench, name: str, half: bytes) -> None:
+    (bench.folder / name).write_bytes(half)
+    assert bench.after(0.1) is None
+    assert bench.after(STILL) is None
+    assert bench.after(DOUBT) == Save(changed=True)
+
+
 def test_an_editor_that_moves_a_new_file_into_place(bench: Bench) -> None:
     new = bench.file.with_name("x.py.tmp")
     new.write_text(CODE + "y = 2\n")

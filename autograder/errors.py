@@ -11,6 +11,7 @@ The tree::
      |   `- OutputError        stdout is closed, or its disk is full
      |- LeakError              exit 3, a release would have given away a solution
      `- WorkerError            exit 3, the worker could not be started or broke its protocol
+         `- WorkStopped        what was at work was told to stop; nobody is at fault
 
 Standard library only: both sides of the trust boundary import this module.
 """
@@ -63,3 +64,7 @@ class LeakError(AutograderError):
 
 class WorkerError(AutograderError):
     """The worker did not start, or broke the protocol before any job ran."""
+
+
+class WorkStopped(WorkerError):
+    """What was at work was told to stop, since nobody waits for its result any more."""

@@ -84,6 +84,11 @@ class Kept:
             if name:
                 Path(name).unlink(missing_ok=True)
 
+    def forget(self) -> None:
+        """Forget what is in memory."""
+        with self._lock:
+            self._newest.clear()
+
     def _remember(self, key: str, document: Mapping[str, Any]) -> None:
         with self._lock:
             self._newest[key] = document

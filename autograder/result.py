@@ -90,6 +90,7 @@ class ExerciseResult:
     In a notebook ``line`` counts from the beginning of the code cell ``cell``, both from 1.
     ``counts`` is False where it is left out of points and exit code: optional, or no check of it can run here.
     ``message`` says in a sentence why the exercise is not passed where no check does, and what was noticed.
+    ``source`` is a hash of what was graded, None where there is nothing.
     """
 
     id: str
@@ -110,6 +111,7 @@ class ExerciseResult:
     remarks: tuple[str, ...] = ()
     cell: int | None = None
     clues: tuple[Clue, ...] = ()
+    source: str | None = None
 
     @property
     def begins(self) -> str | None:

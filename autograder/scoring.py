@@ -132,4 +132,5 @@ def _result(
         checks=checks,
         gpu_targets=targets.targets if targets is not None else (),
         remarks=plan.remarks,
+        source=plan.mark,
     )

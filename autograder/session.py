@@ -24,12 +24,14 @@ from autograder.machine import environment
 from autograder.plan import Plan, Reference, plan_exercises
 from autograder.pool import Crew, Pool
 from autograder.protocol import Job, Limits, Programme
-from autograder.result import Clue, Diagnosis, ExerciseResult, RunResult, Sandbox
+from autograder.result import CheckResult, Clue, Diagnosis, ExerciseResult, RunResult, Sandbox
 from autograder.target_checks import Lowerings, TargetChecks
 
 if TYPE_CHECKING:
     from autograder.judge.inquiry import Findings
-    from autograder.judge.verdict import Case
+    from autograder.judge.verdict import Case, Verdict
+
+    Decided = Callable[[Mapping[str, Verdict]], None]
 
 DEFAULT_SEED = 7
 
@@ -57,7 +59,8 @@ class Request:
 
     ``thorough`` finishes a tier after a failure in it, so that a report can show all of the tier; without it an
     exercise ends with its first failed check.  ``diagnose`` looks for the mistake behind a failure, on the checks that
-    were left out as well; with ``clues`` it runs the probes that are there to be shown, too.
+    were left out as well; with ``clues`` it runs the probes that are there to be shown, too.  Without
+    ``targets`` the check on GPU targets is left out, whatever the grader does otherwise.
     """
 
     handin: Path
@@ -69,6 +72,7 @@ class Request:
     diagnose: bool = True
     clues: bool = True
     repro_options: str = ""
+    targets: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,7 @@ class _Run:
     request: Request
     crew: Crew
     lowerings: Lowerings
+    early: Progress | None = None
 
 
 class Grader:
@@ -135,13 +140,25 @@ class Grader:
         """The warm worker, for cases that are not graded."""
         return self._pool
 
+    def stop(self) -> None:
+        """End what is at work, from another thread: `grade` then raises WorkStopped.  The workers stay warm."""
+        self._pool.stop_jobs()
+        self._targets.stop()
+
+    def forget(self) -> None:
+        """What is graded next is run, though the same source was graded before."""
+        self._kept.forget()
+
     @property
     def with_targets(self) -> bool:
         """Whether kernels are lowered for the course's GPU targets."""
         return self._targets.when != "off"
 
-    def grade(self, request: Request, progress: Progress | None = None) -> RunResult:
+    def grade(self, request: Request, progress: Progress | None = None, early: Progress | None = None) -> RunResult:
         """Grade one hand-in; ``progress`` is called with each exercise's result as it is done.
+
+        ``early`` is called with the result of an exercise that fails as soon as its checks say so, before it is asked
+        why: without cause, clues and GPU targets.
 
         Raises:
             HandInError: there is nothing readable at the hand-in's place.
@@ -155,7 +172,7 @@ class Grader:
         self._pool.wait_ready()
         ahead = self._targets.ahead(self._to_lower(plans, request), request.reference is not None)
         with ahead as lowerings, self._pool.crew(self._programme(plans)) as crew:
-            results = self._run_plans(plans, _Run(request, crew, lowerings), progress)
+            results = self._run_plans(plans, _Run(request, crew, lowerings, early), progress)
         wanted = {exercise.id for exercise in request.exercises}
         exercises = tuple(results[plan.exercise.id] for plan in plans if plan.exercise.id in wanted)
         return replace(self.document(request, exercises), notes=notes)
@@ -247,19 +264,31 @@ class Grader:
             return scoring.not_run(plan, "skipped", f"Calls {' and '.join(failed)}, which has to pass first.")
         module = plan.module(failed)
         job = self._job(plan, module, failed, request)
-        findings = self._verdicts(plan, job, runnable, run)
         message = ""
         if failed:
             message = f"Graded with the reference in place of {' and '.join(failed)}, which did not pass."
         repro = f"grade check {plan.exercise.id} --seed {request.seed} --device {self.device}{request.repro_options}"
-        checks = []
-        for check in plan.checks:
-            verdict = findings.verdicts.get(check.id)
-            if verdict is not None:
-                verdict = replace(verdict, line=module.student_line(verdict.line))
-            seed = seed_of(plan.exercise, check, request)
-            checks.append(scoring.check_result(plan, check, verdict, self.device, repro, seed))
-        if not failed and plan.exercise.id in lowerings:
+
+        def results_of(verdicts: Mapping[str, Verdict]) -> list[CheckResult]:
+            checks = []
+            for check in plan.checks:
+                verdict = verdicts.get(check.id)
+                if verdict is not None:
+                    verdict = replace(verdict, line=module.student_line(verdict.line))
+                seed = seed_of(plan.exercise, check, request)
+                checks.append(scoring.check_result(plan, check, verdict, self.device, repro, seed))
+            return checks
+
+        def decided(verdicts: Mapping[str, Verdict]) -> None:
+            if run.early is not None:
+                seconds = time.perf_counter() - start
+                run.early(scoring.scored(plan, results_of(verdicts), None, message, seconds, self.device, repro))
+
+        findings = self._verdicts(plan, job, runnable, run, decided)
+        checks = results_of(findings.verdicts)
+        if not request.targets:
+            targets = None
+        elif not failed and plan.exercise.id in lowerings:
             targets = lowerings[plan.exercise.id].result()
         elif self._targets.when == "if-passed" and any(check.outcome not in ("pass", "skipped") for check in checks):
             targets = TargetVerdict("skipped", "Not run: another check failed.", None, ())
@@ -289,24 +318,24 @@ class Grader:
 
     def _to_lower(self, plans: Sequence[Plan], request: Request) -> Iterator[tuple[Exercise, Job]]:
         """What is lowered whatever the checks say; pieces first, as whole kernels wait for them."""
-        if self._targets.ahead_of_checks:
+        if self._targets.ahead_of_checks and request.targets:
             whole = {plan.exercise.id for plan in plans if plan.outcome is None}
             for plan in sorted(plans, key=lambda plan: len(plan.builds_on)):
                 if whole.issuperset({plan.exercise.id, *plan.builds_on}) and self._runnable(plan):
                     yield plan.exercise, self._job(plan, plan.module(()), (), request)
 
-    def _verdicts(self, plan: Plan, job: Job, checks: Sequence[Check], run: _Run) -> Findings:
+    def _verdicts(self, plan: Plan, job: Job, checks: Sequence[Check], run: _Run, decided: Decided) -> Findings:
         """Run a plan's checks tier by tier; the verdicts by check id, without those that were not reached."""
         key = self._key(plan.exercise, job, checks, run.request)
         with self._kept.alone(key):
             if (found := _kept_findings(self._kept.get(key))) is not None:
                 return found
-            findings = self._judged(plan, job, checks, run)
+            findings = self._judged(plan, job, checks, run, decided)
             if all(verdict.outcome in _REPEATABLE for verdict in findings.verdicts.values()):
                 self._kept.put(key, asdict(findings))
             return findings
 
-    def _judged(self, plan: Plan, job: Job, checks: Sequence[Check], run: _Run) -> Findings:
+    def _judged(self, plan: Plan, job: Job, checks: Sequence[Check], run: _Run, decided: Decided) -> Findings:
         """Run the checks and judge what comes back; after a failure, the rest and the probes, for the diagnosis."""
         from autograder.judge.inquiry import Inquiry
 
@@ -319,7 +348,7 @@ class Grader:
         cases = {
             check.id: self._case(exercise, check, seed_of(exercise, check, request)) for check in (*checks, *probes)
         }
-        inquiry = Inquiry(exercise, checks, cases, request.thorough, ask_why, _PATIENCE[self.device])
+        inquiry = Inquiry(exercise, checks, cases, request.thorough, ask_why, _PATIENCE[self.device], decided)
         job = replace(job, checks=tuple(case.job for case in cases.values()), unasked=len(checks))
         run.crew.run(job, inquiry.carry_on)
         return inquiry.findings(self.device)

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from autograder.catalogue import Course, Exercise
-from autograder.errors import WorkerError
+from autograder.errors import WorkerError, WorkStopped
 from autograder.gpu_targets import TargetChecker, TargetVerdict
 from autograder.kept import Kept
 from autograder.machine import version_of
@@ -42,6 +42,13 @@ class TargetChecks:
         if self._pool is not None:
             self._pool.close()
 
+    def stop(self) -> None:
+        """End what the compiler is at, from another thread; which ends with WorkStopped."""
+        with self._lock:
+            pool = self._pool
+        if pool is not None:
+            pool.stop_jobs()
+
     @property
     def ahead_of_checks(self) -> bool:
         """Whether kernels are lowered whatever the checks say."""
@@ -66,6 +73,7 @@ class TargetChecks:
 
         Raises:
             WorkerError: ``official``, and the compiler's server is gone.
+            WorkStopped: somebody called `stop`.
         """
         if not self._course.gpu_targets:
             return None
@@ -73,6 +81,8 @@ class TargetChecks:
             return TargetVerdict("skipped", "GPU targets were not asked for.", None, ())
         try:
             return self.lowered(exercise, job)
+        except WorkStopped:
+            raise
         except WorkerError as error:
             if official:
                 raise  # an official score does not depend on what this machine happened to be able to try

@@ -11,6 +11,7 @@ BENCHMARKS = (
     "warm_checks.py",
     "target_checks.py",
     "diagnosis.py",
+    "watch.py",
     "class_grading.py",
     "class_memory.py",
 )

@@ -80,7 +80,7 @@ def export(
     \b
     Examples:
       course export graded --to canvas --roster gradebook.csv --out import.csv
-      course export graded --to moodle --roster worksheet.csv --out worksheet-filled.csv
+      course export graded --to moodle --roster worksheet.csv --out filled.csv
       course export graded --to csv
       course export graded --to nbgrader --out gradebook.db
       course export graded --to gradescope --out results

@@ -31,6 +31,7 @@ from autograder.bulk.secret import load_secret
 from autograder.bulk.store import Store
 from autograder.bulk.table import write_grades
 from autograder.catalogue import Course
+from autograder.cli._completion import complete_exercises, complete_lessons
 from autograder.cli._say import say
 from autograder.cli.common import WholeNumber, current_course, progress_bar, require_machine, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, CourseError, EnvironmentProblem, UsageError
@@ -57,8 +58,17 @@ _LINE_SECONDS = 10.0  # between two lines of progress where there is no terminal
 @click.option("--seed", type=WholeNumber(0, 2**31 - 1), default=DEFAULT_SEED, show_default=True)
 @click.option("--roster", type=click.Path(path_type=Path), help="CSV with ids and extensions; a copy is kept in --out.")
 @click.option("--student", "students", multiple=True, metavar="ID", help="Only this student; may be repeated.")
-@click.option("--exercise", "exercises", multiple=True, metavar="EXERCISE", help="Only this one; may be repeated.")
-@click.option("--lesson", type=WholeNumber(), help="Only the exercises of this lesson.")
+@click.option(
+    "--exercise",
+    "exercises",
+    multiple=True,
+    metavar="EXERCISE",
+    shell_complete=complete_exercises,
+    help="Only this one; may be repeated.",
+)
+@click.option(
+    "--lesson", type=WholeNumber(), shell_complete=complete_lessons, help="Only the exercises of this lesson."
+)
 @click.option("--replay", is_flag=True, help="Grade one student again, show the whole story, and keep nothing.")
 @click.option("--regrade", is_flag=True, help="Grade everyone again, changed or not.")
 @click.option("--targets/--no-targets", default=True, show_default=True, help="Also compile for the course's GPUs.")
@@ -90,7 +100,7 @@ def grade(
     Examples:
       course grade hand-ins --out results
       course grade hand-ins --out results --roster roster.csv --workers 8
-      course grade hand-ins --out results --student doejane_1234 --exercise score_mask --replay
+      course grade hand-ins --out results --student doejane_1234 --replay
     """
     course = current_course()
     if out.resolve().is_relative_to(folder.resolve()):
@@ -163,7 +173,7 @@ class _NegativeToo(click.Command):
 @click.command(cls=_NegativeToo)
 @click.argument("out", metavar="OUT", type=click.Path(path_type=Path, file_okay=False))
 @click.argument("student", metavar="STUDENT")
-@click.argument("exercise_id", metavar="EXERCISE")
+@click.argument("exercise_id", metavar="EXERCISE", shell_complete=complete_exercises)
 @click.argument("score_text", metavar="[SCORE]", required=False)
 @click.option("--reason", help="Why; the student reads it in the feedback.")
 @click.option("--remove", is_flag=True, help="Take the override back.")
@@ -175,7 +185,7 @@ def override(
 
     \b
     Examples:
-      course override results doejane_1234 score_mask 1 --reason "Right idea, wrong file."
+      course override results doejane_1234 score_mask 1 --reason "Right idea."
       course override results doejane_1234 score_mask --remove
     """
     course = current_course()

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from autograder.cli._cases import repro_options
+from autograder.cli._completion import complete_checks, complete_exercises
 from autograder.cli.common import assignments, current_course, require_machine, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK
 from autograder.release.files import write_whole
@@ -18,9 +19,15 @@ from autograder.traced import to_json
 
 
 @click.command()
-@click.argument("exercise_id", metavar="EXERCISE")
+@click.argument("exercise_id", metavar="EXERCISE", shell_complete=complete_exercises)
 @click.option("--dir", "folder", type=click.Path(path_type=Path), help="What to trace: a folder, .py, .ipynb or .zip.")
-@click.option("--case", "case_id", metavar="ID", help="Only this case: one of the exercise's traces or checks.")
+@click.option(
+    "--case",
+    "case_id",
+    metavar="ID",
+    shell_complete=complete_checks,
+    help="Only this case: one of the exercise's traces or checks.",
+)
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Make that case smaller; may be repeated.")
 @click.option("--row", type=click.IntRange(0), help="Look at this query row only; default the first that is wrong.")
 @click.option("--program", type=click.IntRange(0), help="Look at this program; default the one of the first wrong row.")

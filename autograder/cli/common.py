@@ -111,13 +111,13 @@ def describe(error: Exception) -> str:
     )
 
 
-def run(command: click.Command) -> NoReturn:
-    """Run a command; every error ends as one or two sentences on stderr and its own exit code."""
+def run(command: click.Command, name: str) -> NoReturn:
+    """Run the command called ``name``; every error ends as one or two sentences on stderr and its own exit code."""
     debug = "--debug" in sys.argv
     _stop_on_signals()
     try:
         prepare_streams("--plain" in sys.argv)
-        code = command.main(standalone_mode=False)
+        code = command.main(prog_name=name, standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except click.ClickException as error:
         error.show()

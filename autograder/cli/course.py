@@ -15,6 +15,7 @@ from rich.console import Console
 
 from autograder import __version__
 from autograder.cli._collect import collect
+from autograder.cli._completion import completion_command
 from autograder.cli._export import export
 from autograder.cli._feedback import feedback, report
 from autograder.cli._grade import grade, override
@@ -41,7 +42,7 @@ def cli() -> None:
       course selfcheck                         the proofs that the grader is real
       course release --out dist                the zip for students
       course collect submissions.zip --out hand-ins
-      course grade hand-ins --out results      stop it, run it again: nothing is graded twice
+      course grade hand-ins --out results      again: only what has changed
       course feedback results
       course report results
       course export results --to canvas --out grades.csv
@@ -114,7 +115,7 @@ def release(out: Path | None, wheel: Path | None, stubs_only: bool) -> int:
     \b
     Examples:
       course release --out dist
-      course release --out dist --wheel dist/mini_flash_attention_kit-0.1.0-py3-none-any.whl
+      course release --out dist --wheel dist/my_build-0.1.0-py3-none-any.whl
       course release --stubs-only
     """
     from autograder.release import bundle
@@ -192,11 +193,12 @@ cli.add_command(override)
 cli.add_command(feedback)
 cli.add_command(report)
 cli.add_command(export)
+cli.add_command(completion_command("course"))
 
 
 def main() -> NoReturn:
     """The console script."""
-    run(cli)
+    run(cli, "course")
 
 
 if __name__ == "__main__":

@@ -11,13 +11,18 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from autograder import __version__
+from autograder.attempts import Memory
 from autograder.catalogue import Course, Exercise
 from autograder.cli._cases import check_one_case, only_exercise, print_smallest, repro_options
+from autograder.cli._completion import complete_checks, complete_exercises, complete_lessons, completion_command
 from autograder.cli._doctor import doctor
+from autograder.cli._list import list_exercises
 from autograder.cli._submit import submit
 from autograder.cli._trace import trace
+from autograder.cli._watch import watch
 from autograder.cli.common import (
     WholeNumber,
     assignments,
@@ -53,9 +58,21 @@ class _CheckByDefault(click.Group):
                 place += 1
             else:
                 break
+        if place >= len(args) and ctx.resilient_parsing:  # the shell completes the first word: it may be a command
+            return super().parse_args(ctx, args)
         if place >= len(args) or args[place] not in (*self.commands, "--help", "-h", "--version"):
             args = [*args[:place], "check", *args[place:]]
         return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands, and what `grade check` takes."""
+        check = self.commands["check"]
+        found = [*super().shell_complete(ctx, incomplete)]
+        with check.make_context("check", [], parent=ctx, resilient_parsing=True) as inner:
+            found += check.shell_complete(inner, incomplete)
+            if not incomplete.startswith("-"):
+                found += check.params[0].shell_complete(inner, incomplete)
+        return list({item.value: item for item in reversed(found)}.values())[::-1]
 
 
 @click.group(cls=_CheckByDefault, context_settings={"help_option_names": ["-h", "--help"]})
@@ -70,10 +87,11 @@ def cli() -> None:
 
     \b
     Examples:
-      grade                        every exercise, and the story of the first open one
+      grade                        every exercise, and the first open one's story
       grade score_mask             one exercise
       grade --lesson 7 --device cpu
       grade --dir my_work.ipynb --seed 3
+      grade watch                  grade on every save
       grade hint score_mask        the first of three hints
       grade trace flash_attention  a streaming kernel's state, chunk by chunk
       grade submit                 make the zip to hand in
@@ -82,9 +100,11 @@ def cli() -> None:
 
 
 @cli.command()
-@click.argument("exercises", nargs=-1, metavar="[EXERCISE]...")
+@click.argument("exercises", nargs=-1, metavar="[EXERCISE]...", shell_complete=complete_exercises)
 @click.option("--dir", "folder", type=click.Path(path_type=Path), help="What to grade: a folder, .py, .ipynb or .zip.")
-@click.option("--lesson", type=WholeNumber(), help="Only the exercises of this lesson.")
+@click.option(
+    "--lesson", type=WholeNumber(), help="Only the exercises of this lesson.", shell_complete=complete_lessons
+)
 @click.option(
     "--device",
     type=click.Choice(["auto", "cpu", "cuda"]),
@@ -104,7 +124,13 @@ def cli() -> None:
     help="Also compile for the course's GPUs, which need not be here.",
 )
 @click.option("--smallest", is_flag=True, help="Search for the smallest case on which the first failing check fails.")
-@click.option("--case", "case_id", metavar="CHECK", help="Run the case of this check by itself; counts for nothing.")
+@click.option(
+    "--case",
+    "case_id",
+    metavar="CHECK",
+    shell_complete=complete_checks,
+    help="Run the case of this check by itself; counts for nothing.",
+)
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Make that case smaller; may be repeated.")
 @shared_options
 def check(
@@ -149,8 +175,9 @@ def check(
         with Grader(course, chosen, gpu, targets=when, target_cache=default_cache()) as grader:
             with _progress(len(selected), silent=to_stdout or plain) as step:
                 result = grader.grade(request, step)
+            remarks = Memory(course, handin).take(result)
             if smallest:
-                print_run(make_console(sys.stdout, plain), result, plain)
+                print_run(make_console(sys.stdout, plain), result, plain, remarks)
                 print_smallest(course, grader, request, result)
                 return EXIT_OK if result.all_passed else EXIT_NOT_ALL
     except Exception as error:
@@ -160,7 +187,7 @@ def check(
     if json_path is not None:  # before anything is printed: the reader of a pipe may go away
         _write_json(json_path, result)
     if not to_stdout:
-        print_run(make_console(sys.stdout, plain), result, plain)
+        print_run(make_console(sys.stdout, plain), result, plain, remarks)
     return EXIT_OK if result.all_passed else EXIT_NOT_ALL
 
 
@@ -209,31 +236,8 @@ def _graded_by_dir(word: str) -> str:
     return f"A file or folder is graded with `grade --dir {printable(shlex.quote(word))}`."
 
 
-@cli.command("list")
-@shared_options
-def list_exercises() -> int:
-    """Show the course's exercises: lesson, id, points, title and what each builds on.
-
-    \b
-    Example:
-      grade list
-    """
-    course = current_course()
-    assignments(course)
-    for lesson in course.lessons:
-        click.echo(f"Lesson {lesson.number}: {lesson.title}")
-        for exercise in lesson.exercises:
-            optional = ", optional" if exercise.optional else ""
-            unit = "point" if exercise.points == 1 else "points"
-            click.echo(f"  {exercise.id:<24}{exercise.title}, {exercise.points:g} {unit}{optional}")
-            click.echo(f"  {'':<24}assignments/{exercise.stub}")
-            for number, need in enumerate(exercise.needs):
-                click.echo(f"  {'':<24}{'builds on' if number == 0 else '         '} {need}")
-    return EXIT_OK
-
-
 @cli.command()
-@click.argument("exercise_id", metavar="EXERCISE")
+@click.argument("exercise_id", metavar="EXERCISE", shell_complete=complete_exercises)
 @click.option("--level", type=WholeNumber(1, 3), default=1, show_default=True, help="1 is a nudge, 3 is almost there.")
 @shared_options
 def hint(exercise_id: str, level: int) -> int:
@@ -255,7 +259,7 @@ def hint(exercise_id: str, level: int) -> int:
 
 
 @cli.command()
-@click.argument("exercise_id", metavar="EXERCISE")
+@click.argument("exercise_id", metavar="EXERCISE", shell_complete=complete_exercises)
 @click.option(
     "--dir", "folder", type=click.Path(path_type=Path), help="The folder with your files; default assignments."
 )
@@ -363,14 +367,17 @@ def _write_json(path: str, result: RunResult) -> None:
         write_whole(Path(path), to_json(result).encode())
 
 
+cli.add_command(list_exercises)
 cli.add_command(submit)
 cli.add_command(doctor)
 cli.add_command(trace)
+cli.add_command(watch)
+cli.add_command(completion_command("grade"))
 
 
 def main() -> NoReturn:
     """The console script."""
-    run(cli)
+    run(cli, "grade")
 
 
 if __name__ == "__main__":

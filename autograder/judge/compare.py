@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from autograder.judge.region import Layout, extremes, share_picture, size_picture, span_text, spans, words
+from autograder.judge.region import Layout, extremes, share_picture, size_picture, span_text, spans, tiles, words
 from autograder.judge.tensors import unwritten
 
 
@@ -58,7 +58,8 @@ def compare(
         wrong = _wrong_elements(got, exact, plain, kind)
         picture = share_picture(wrong, left, layout) if layout is not None else None
         message = f"{_places(left, said)} never written{_of_the_written(wrong & ~left, left, layout)}."
-        return Comparison(name, message, where=_where(name, left, got, exact, picture=picture, said=said))
+        where = _where(name, left, got, exact, picture=picture, said=said, layout=layout)
+        return Comparison(name, message, where=where)
     if not exact.is_floating_point():
         return _compare_exact(name, got, exact, said, layout)
     got64, exact64 = got.double(), exact.double()
@@ -69,9 +70,9 @@ def compare(
         message = _special_message(said, special, got64, exact64, layout)
         if rest:
             message += f" {rest} others are wrong too."
-        return Comparison(
-            name, message, where=_where(name, special, got64, exact64, picture=_picture(wrong, layout), said=said)
-        )
+        picture = _picture(wrong, layout)
+        where = _where(name, special, got64, exact64, picture=picture, said=said, layout=layout)
+        return Comparison(name, message, where=where)
     if kind == "exact":
         return _compare_exact(name, got64, exact64, said, layout)
     return _compare_close(name, got64, exact64, plain, said, layout)
@@ -92,7 +93,7 @@ def _compare_exact(name: str, got: torch.Tensor, exact: torch.Tensor, said: str,
         return Comparison(name, "", measurements)
     index = _first(wrong)
     place = words(wrong, layout) if layout is not None and int(wrong.sum()) > 1 else ""
-    where = _where(name, wrong, got, exact, picture=_picture(wrong, layout), said=said)
+    where = _where(name, wrong, got, exact, picture=_picture(wrong, layout), said=said, layout=layout, whole=True)
     if exact.dtype == torch.bool and bool(exact[index]):
         message = (
             f"It must hold that {said}, and it does not for {_count(wrong)}, "
@@ -125,7 +126,9 @@ def _compare_close(
     )
     picture = size_picture(error, bar, layout) if layout is not None and _nearly_all(wrong) else None
     picture = picture or _picture(wrong, layout)
-    return Comparison(name, message, measurements, _where(name, wrong, got, exact, index, picture, said))
+    return Comparison(
+        name, message, measurements, _where(name, wrong, got, exact, index, picture, said, layout, whole=True)
+    )
 
 
 def _over_the_bar(wrong: torch.Tensor, error: torch.Tensor, bar: float, layout: Layout | None) -> str:
@@ -225,7 +228,10 @@ def _where(
     index: tuple[int, ...] | None = None,
     picture: dict[str, Any] | None = None,
     said: str = "",
+    layout: Layout | None = None,
+    whole: bool = False,
 ) -> dict[str, Any]:
+    """Where an output is wrong; ``whole`` if nothing else of it can be wrong than what ``wrong`` says."""
     index = _first(wrong) if index is None else index
     return {
         "output": name,
@@ -234,8 +240,10 @@ def _where(
         "expected": float(exact[index]),
         "wrong": int(wrong.sum()),
         "of": wrong.numel(),
+        "whole": whole,
         "rows": [list(span) for span in spans(_wrong_rows(wrong))[:16]],
         **({"picture": {"label": said, **picture}} if picture is not None else {}),
+        **({"tiles": counted} if layout is not None and (counted := tiles(wrong, layout)) is not None else {}),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from autograder.catalogue import Check, Exercise
@@ -36,7 +36,8 @@ class Inquiry:
     ``cases`` holds the checks' cases and, if ``ask_why``, those of the probes behind them: all are one job, as a second
     one would import, open the GPU and compile once more.  ``thorough`` finishes a tier after a failure in it.
     ``patience`` is how many seconds the probes that are there to be shown may take, and `_IN_ALL` times as many all
-    that is run after the verdict; None is no limit.
+    that is run after the verdict; None is no limit.  ``decided`` is called with the verdicts once they are all there and
+    only why is left to ask.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Inquiry:
         thorough: bool,
         ask_why: bool,
         patience: float | None = None,
+        decided: Callable[[Mapping[str, Verdict]], None] | None = None,
     ) -> None:
         self._exercise = exercise
         self._tiers = {check.id: check.tier for check in checks}
@@ -55,6 +57,7 @@ class Inquiry:
         self._thorough = thorough
         self._ask_why = ask_why
         self._patience = patience
+        self._on_decided = decided
         self._shown = frozenset(id for view in exercise.views for id in view.probes)
         self._verdicts: dict[str, Verdict] = {}
         self._replies: dict[str, CheckReply] = {}
@@ -71,7 +74,10 @@ class Inquiry:
         if not self._decided:
             return True
         # What never ends once would cost each of the checks that follow its whole limit.
-        return self._explainable and verdict.outcome != "timeout"
+        go_on = self._explainable and verdict.outcome != "timeout"
+        if go_on and self._on_decided is not None:
+            self._on_decided(dict(self._verdicts))
+        return go_on
 
     def findings(self, device: str) -> Findings:
         """The verdicts, of the checks that were reached, and the known mistake behind a failure."""

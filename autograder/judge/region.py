@@ -129,6 +129,18 @@ def size_picture(error: torch.Tensor, bar: float, layout: Layout) -> dict[str, A
     return {"kind": "size", **view.described(rows, columns), "bars": cells}
 
 
+def tiles(wrong: torch.Tensor, layout: Layout) -> dict[str, Any] | None:
+    """How many tiles have anything wrong in them, as {"of": "query tile", "wrong": 1, "all": 3}; None without tiles."""
+    named = {axis.tile for axis, block in zip(layout.axes, layout.blocks, strict=True) if block}
+    if not named:
+        return None
+    for d, block in enumerate(layout.blocks):
+        starts = range(0, wrong.shape[d], block) if block else (0,)
+        sizes = [min(block or wrong.shape[d], wrong.shape[d] - start) for start in starts]
+        wrong = torch.stack([part.any(d) for part in wrong.split(sizes, d)], d)
+    return {"of": named.pop() if len(named) == 1 else "tile", "wrong": int(wrong.sum()), "all": wrong.numel()}
+
+
 def spans(numbers: Sequence[int]) -> Spans:
     """``[0, 1, 2, 7]`` as ``[(0, 2), (7, 7)]``."""
     found: Spans = []

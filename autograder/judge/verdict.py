@@ -82,6 +82,8 @@ class Case:
         failed = [item for item in comparisons if not item.ok]
         message = " ".join(item.message for item in failed[:2])
         where = next((item.where for item in failed if item.where is not None), None)
+        if where is not None and len(failed) > 1:
+            where = {**where, "whole": False}
         if not failed:
             message = self._over_limit(reply.measurements) or _disputed(reply)
         return Verdict("fail" if message else "pass", message, None, measurements, where)

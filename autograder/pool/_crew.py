@@ -14,6 +14,7 @@ from pathlib import Path
 from socket import socket
 from typing import Protocol
 
+from autograder.errors import WorkStopped
 from autograder.pool._conversation import Blame, Broken, Conversation, Exit, blame_of, ended_early
 from autograder.pool._gate import Gate
 from autograder.protocol import RAN, CheckJob, CheckReply, Job, Programme
@@ -49,6 +50,8 @@ class _Server(Protocol):
 
     def end_child(self, child: Child) -> Exit: ...
 
+    def kill_child(self, child: Child) -> None: ...
+
 
 class Crew:
     """The children of one hand-in; `run` may be called from many threads at once, and each call has a child at a time.
@@ -63,6 +66,15 @@ class Crew:
         self._reuse = reuse
         self._lock = threading.Lock()
         self._idle: list[Child] = []
+        self._busy: list[Child] = []
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Kill the children that are at work; their jobs end with WorkStopped, and so does whatever comes after."""
+        with self._lock:
+            self._stopped = True
+            for child in self._busy:
+                self._server.kill_child(child)
 
     def run(self, job: Job, carry_on: CarryOn) -> None:
         """Run a job's checks in order; ``carry_on`` gets each reply and the check that would follow, if any.
@@ -74,6 +86,7 @@ class Crew:
 
         Raises:
             WorkerError: the server is gone.
+            WorkStopped: somebody called `stop`.
         """
         first = replace(job.limits, cpu_seconds=job.limits.cpu_seconds * _FIRST_TRY)
         job = replace(job, programme=self._programme)
@@ -119,7 +132,7 @@ class Crew:
         Returns whether to go on, and what to say of the first check without a reply: None if there is none, or if the
         child is not to blame and the rest can go on in a fresh one.
         """
-        child, used = (self._server.start_child(job.whole_programme), False) if fresh else self._child(job)
+        child, used = self._child(job, fresh)
         unanswered = list(job.checks)
         blame: Blame | None = None
         go_on, leaving, clean = True, False, True
@@ -136,11 +149,14 @@ class Crew:
             reply = CheckReply(unanswered[0].id, broken.outcome, broken.message)
             blame = Blame(reply, doubtful=broken.outcome == "timeout")
         finally:
-            if kept:
-                with self._lock:
+            with self._lock:
+                self._busy.remove(child)
+                kept = kept and not self._stopped
+                if kept:
                     self._idle.append(child)
-            else:
+            if not kept:
                 ended = self._server.end_child(child)
+        self._go_on()
         if go_on and unanswered and blame is None and not leaving and not kept:
             blame = blame_of(unanswered[0], ended, job)
             if len(unanswered) == len(job.checks):
@@ -148,14 +164,26 @@ class Crew:
                 blame = None if used else blame or ended_early(unanswered[0])
         return go_on, blame
 
-    def _child(self, job: Job) -> tuple[Child, bool]:
+    def _child(self, job: Job, fresh: bool) -> tuple[Child, bool]:
         """A child for a job, and whether it has done others before."""
+        self._go_on()
         with self._lock:
-            able = [child for child in self._idle if child.conversation.can_take(job)]
+            able = [] if fresh else [child for child in self._idle if child.conversation.can_take(job)]
             if able:
                 self._idle.remove(able[-1])
+                self._busy.append(able[-1])
                 return able[-1], True
-        return self._server.start_child(job.whole_programme), False
+        child = self._server.start_child(job.whole_programme)
+        with self._lock:
+            self._busy.append(child)
+            if self._stopped:  # in the meantime
+                self._server.kill_child(child)
+        return child, False
+
+    def _go_on(self) -> None:
+        """Raises WorkStopped where the crew was told to stop."""
+        if self._stopped:
+            raise WorkStopped("Stopped, since there is something newer to do.")
 
 
 def _without(job: Job, done: int) -> Job:

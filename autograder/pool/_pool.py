@@ -58,6 +58,7 @@ class Pool:
         self._changed = threading.Condition(self._lock)
         self._dead: str | None = None
         self._ready = threading.Event()
+        self._crews: set[Crew] = set()
         self._sandbox = Sandbox()
         self._process, self._control = self._start()
         self._reader = threading.Thread(target=self._read_control, name="pool-control", daemon=True)
@@ -111,10 +112,21 @@ class Pool:
         self.wait_ready()
         # Where children cost a few milliseconds, each job gets one that nothing else was done in.
         crew = Crew(self, programme or {}, reuse=self.device == "cuda")
+        with self._lock:
+            self._crews.add(crew)
         try:
             yield crew
         finally:
+            with self._lock:
+                self._crews.discard(crew)
             crew.close()
+
+    def stop_jobs(self) -> None:
+        """End what is at work with WorkStopped, from another thread; the server stays, and takes new jobs."""
+        with self._lock:
+            crews = list(self._crews)
+        for crew in crews:
+            crew.stop()
 
     def run(self, job: Job, carry_on: CarryOn) -> None:
         """Run a single job, as `Crew.run` does.
@@ -140,6 +152,10 @@ class Pool:
             remove(folder)
             raise
         return Child(number, folder, ours)
+
+    def kill_child(self, child: Child) -> None:
+        """Kill a child; whoever waits for it sees it end, and calls `end_child`."""
+        self._send({"kill": child.number})
 
     def end_child(self, child: Child) -> Exit:
         """Kill a child, should it still be there, and remove what it left, all but its log's last words in the answer.

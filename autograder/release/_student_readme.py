@@ -26,7 +26,8 @@ run `!pip install wheels/{wheel}`, then put `!` before each command.
 
 ## Work
 
-    grade list                  what there is; the first time, it also puts the stubs into assignments/
+    grade list                  the map of the course; the first time, it also puts the stubs into assignments/
+    grade watch                 grade on every save, and go on when an exercise passes
     grade                       grade everything, with the story of the first open exercise
     grade {first}{pad}grade one exercise
     grade hint {first}{hint_pad}a nudge; --level 2 and --level 3 say more

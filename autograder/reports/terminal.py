@@ -7,7 +7,8 @@ and the order of the lines makes sense when read aloud.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import IO
 
 from rich.console import Console
@@ -44,8 +45,10 @@ def make_console(stream: IO[str], plain: bool = False) -> Console:
     return console
 
 
-def print_run(console: Console, result: RunResult, plain: bool = False) -> None:
-    """The whole report of one run."""
+def print_run(
+    console: Console, result: RunResult, plain: bool = False, remarks: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """The whole report of one run; of ``remarks`` on exercises, beside earlier attempts, one is shown."""
     print_header(console, result)
     print_table(console, result.exercises, plain)
     print_total(console, result)
@@ -53,11 +56,20 @@ def print_run(console: Console, result: RunResult, plain: bool = False) -> None:
     if story is not None:
         console.print()
         print_story(console, story, plain)
+    if (history := _history(remarks, story)) is not None:
+        _say(console, history, 2 if story is not None else 0)
     others = [item.id for item in result.exercises if item.counts and item.outcome in _BROKEN and item is not story]
     if story is not None and others:
         _say(console, f"also open: {', '.join(others)}   (grade check {others[0]} tells its story)", 0)
     for note in result.notes:
         _say(console, f"Note: {note}", 0, "dim")
+
+
+def _history(remarks: Mapping[str, str], story: ExerciseResult | None) -> str | None:
+    """The one line about earlier attempts: of the exercise whose story is told, or else of the first there is."""
+    if story is not None and story.id in remarks:
+        return f"history: {remarks[story.id]}"
+    return next((f"history: {exercise} {remark}" for exercise, remark in remarks.items()), None)
 
 
 def print_header(console: Console, result: RunResult) -> None:
@@ -78,19 +90,19 @@ def print_table(console: Console, exercises: Sequence[ExerciseResult], plain: bo
     table.expand = True
     for exercise in exercises:
         table.add_row(
-            Text(exercise.outcome, style=_style(exercise.outcome)),
+            Text(exercise.outcome, style=outcome_style(exercise.outcome)),
             exercise.id,
-            Text(_public_count(exercise), style="dim"),
-            f"{_points(exercise.score)} / {_points(exercise.points)}",
+            Text(public_count(exercise), style="dim"),
+            f"{points_text(exercise.score)} / {points_text(exercise.points)}",
         )
     console.print(table)
 
 
 def print_total(console: Console, result: RunResult) -> None:
     console.print()
-    total = f"total {_points(result.score)} / {_points(result.points)}"
+    total = f"total {points_text(result.score)} / {points_text(result.points)}"
     if result.bonus:
-        total += f", bonus {_points(result.bonus)}"
+        total += f", bonus {points_text(result.bonus)}"
     if not result.hidden:
         total += "   (public checks; hidden checks run when the course grades)"
     console.print(Text(total, style="bold"))
@@ -143,7 +155,7 @@ def print_story(console: Console, exercise: ExerciseResult, plain: bool = False)
 def _print_check(console: Console, check: CheckResult, plain: bool, with_picture: bool) -> None:
     if check.outcome == "skipped":
         return
-    word = Text(f"{check.outcome:<13} ", _style(check.outcome))
+    word = Text(f"{check.outcome:<13} ", outcome_style(check.outcome))
     console.print(Text.assemble("  ", word, check.id, "  (hidden)" if check.hidden else ""))
     if check.outcome != "pass":
         _say(console, check.message, 6)
@@ -168,7 +180,7 @@ def _say(console: Console, text: str, indent: int, style: str = "") -> None:
         console.print(Text(line, style=style), soft_wrap=True)
 
 
-def _public_count(exercise: ExerciseResult) -> str:
+def public_count(exercise: ExerciseResult) -> str:
     """``public 3 of 5`` for what ran; empty for what did not."""
     ran = [check for check in exercise.checks if not check.hidden]
     if all(check.outcome == "skipped" for check in ran):
@@ -194,9 +206,9 @@ def _target_reasons(exercises: Sequence[ExerciseResult]) -> list[str]:
     )
 
 
-def _style(outcome: str) -> str:
+def outcome_style(outcome: str) -> str:
     return _STYLES.get(outcome, "red")
 
 
-def _points(value: float) -> str:
+def points_text(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".") if value % 1 else f"{value:.0f}"

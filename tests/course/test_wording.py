@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 # docs/messages.md names them; nothing that is hard for a reader is called easy, and nobody is blamed.
 _WORDS = re.compile(r"\b(?:simply|obviously|of course|trivial(?:ly)?|you forgot|your mistake|just)\b", re.IGNORECASE)
-_FOLDERS = ("judge", "worker", "lift", "reports", "handin")
+_FOLDERS = ("judge", "worker", "lift", "reports", "handin", "watch", "attempts")
 SOURCES = [path for name in _FOLDERS for path in (ROOT / "autograder" / name).rglob("*.py")]
 SOURCES += [*(ROOT / "autograder").glob("*.py"), *(ROOT / "course" / "exercises").rglob("*.py")]
 TEXTS = [path for pattern in ("handout.md", "hints.md") for path in (ROOT / "course" / "exercises").rglob(pattern)]

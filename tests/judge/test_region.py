@@ -9,7 +9,7 @@ import torch
 
 from autograder.axes import Axis
 from autograder.judge.compare import compare
-from autograder.judge.region import MOST_COLUMNS, MOST_ROWS, Layout, extremes, share_picture, size_picture, words
+from autograder.judge.region import MOST_COLUMNS, MOST_ROWS, Layout, extremes, share_picture, size_picture, tiles, words
 from autograder.protocol import POISON
 
 ROW, COLUMN = Axis("row", "query tile", "block_m"), Axis("column")
@@ -171,3 +171,28 @@ def test_what_was_never_written_is_told_from_what_is_wrong() -> None:
     assert result.where is not None
     assert [row[0] for row in result.where["picture"]["wrong"]] == [0.0, 1.0, 0.0]
     assert [row[0] for row in result.where["picture"]["unwritten"]] == [0.0, 0.0, 1.0]
+
+
+# How many tiles -------------------------------------------------------------------------------------------------------
+
+
+def test_tiles_with_anything_wrong_in_them_are_counted() -> None:
+    wrong = region((slice(5, 6), slice(3, 4)), (slice(69, 70), EVERY))
+    assert tiles(wrong, TILES) == {"of": "query tile", "wrong": 2, "all": 3}
+    both = Layout.of((ROW, Axis("column", "key tile", "block_n")), {**CASE, "block_n": 16})
+    assert tiles(wrong, both) == {"of": "tile", "wrong": 3, "all": 6}
+    assert tiles(wrong, Layout.of((Axis("row"), COLUMN), CASE)) is None
+
+
+def test_a_count_says_whether_it_is_all_that_is_wrong() -> None:
+    """Beside a NaN, what is merely off is not counted."""
+    exact = torch.zeros(70, 32, dtype=torch.float64)
+    got = exact.clone()
+    got[64:] = 1.0
+    where = compare("o", "close", got, exact, exact.float(), None, layout=TILES).where
+    assert where is not None
+    assert (where["whole"], where["wrong"], where["tiles"]) == (True, 192, {"of": "query tile", "wrong": 1, "all": 3})
+    got[0, 0] = float("nan")
+    where = compare("o", "close", got, exact, exact.float(), None, layout=TILES).where
+    assert where is not None
+    assert (where["whole"], where["wrong"]) == (False, 1)

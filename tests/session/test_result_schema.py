@@ -76,7 +76,7 @@ CONTRACT = {
 EXTRA = {
     "document": {"notes", "fingerprints"},
     "environment": {"gpu"},
-    "exercise": {"cell", "clues", "counts", "message", "remarks"},
+    "exercise": {"cell", "clues", "counts", "message", "remarks", "source"},
     "check": {"seed"},
     "target": {"original", "registers", "spills"},
 }

@@ -36,8 +36,8 @@ class Inquiry:
     ``cases`` holds the checks' cases and, if ``ask_why``, those of the probes behind them: all are one job, as a second
     one would import, open the GPU and compile once more.  ``thorough`` finishes a tier after a failure in it.
     ``patience`` is how many seconds the probes that are there to be shown may take, and `_IN_ALL` times as many all
-    that is run after the verdict; None is no limit.  ``decided`` is called with the verdicts once they are all there and
-    only why is left to ask.
+    that is run after the verdict; None is no limit.  ``decided`` is called with the verdicts once they are all there
+    and only why is left to ask.
     """
 
     def __init__(

@@ -218,6 +218,7 @@ def write_moodle(path: Path, invented: list[Invented], suffix: str = "_") -> Non
 
 def write_moodle_worksheet(path: Path, invented: list[Invented]) -> None:
     """Moodle's offline grading worksheet."""
+    points = f"{points_of_the_course():.2f}"
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(_WORKSHEET)

@@ -224,9 +224,7 @@ def write_moodle_worksheet(path: Path, invented: list[Invented]) -> None:
         writer.writerow(_WORKSHEET)
         for student in invented:
             identity = [f"Participant {student.lms_id}", student.name, f"user{student.lms_id}@example.org"]
-            writer.writerow(
-                [*identity, "Submitted for grading", "", f"{points_of_the_course():.2f}", "Yes", "-", "-", ""]
-            )
+            writer.writerow([*identity, "Submitted for grading", "", points, "Yes", "-", "-", ""])
 
 
 def write_folders(folder: Path, invented: list[Invented]) -> None:

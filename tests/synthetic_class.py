@@ -18,6 +18,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from autograder.catalogue import load_course
+
 ROOT = Path(__file__).parents[1]
 ONE_SHOT, FLASH = "one_shot_attention.py", "flash_attention.py"
 
@@ -188,12 +190,17 @@ def write_canvas(path: Path, invented: list[Invented]) -> None:
                     archive.writestr(f"{sortable}_{late}{student.lms_id}_{attachment}_{stem}{suffix}{dot}{end}", data)
 
 
+def points_of_the_course() -> float:
+    """What an LMS was told that the course is worth."""
+    return sum(exercise.points for exercise in load_course(ROOT).exercises if not exercise.optional)
+
+
 def write_canvas_gradebook(path: Path, invented: list[Invented]) -> None:
     """The CSV that Canvas's gradebook exports."""
     with path.open("w", encoding="utf-8-sig", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Mini FlashAttention (4711)"])
-        writer.writerow(["    Points Possible", "", "", "", "", "10"])
+        writer.writerow(["    Points Possible", "", "", "", "", f"{points_of_the_course():g}"])
         for student in invented:
             given, _, family = student.name.rpartition(" ")
             login = f"user{student.lms_id}"
@@ -211,12 +218,13 @@ def write_moodle(path: Path, invented: list[Invented], suffix: str = "_") -> Non
 
 def write_moodle_worksheet(path: Path, invented: list[Invented]) -> None:
     """Moodle's offline grading worksheet."""
+    points = f"{points_of_the_course():.2f}"
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(_WORKSHEET)
         for student in invented:
             identity = [f"Participant {student.lms_id}", student.name, f"user{student.lms_id}@example.org"]
-            writer.writerow([*identity, "Submitted for grading", "", "10.00", "Yes", "-", "-", ""])
+            writer.writerow([*identity, "Submitted for grading", "", points, "Yes", "-", "-", ""])
 
 
 def write_folders(folder: Path, invented: list[Invented]) -> None:

@@ -1,6 +1,6 @@
 # Two commands for a fresh machine: `make grade` and `make test`.  Both set up .venv first.
 .DEFAULT_GOAL := help
-.PHONY: help setup grade test test-colab check selfcheck stubs notebooks bench clean
+.PHONY: help setup grade test test-colab check selfcheck stubs notebooks site test-site bench clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -56,6 +56,22 @@ stubs: setup ## write assignments/ anew from solutions/
 
 notebooks: setup ## write course/notebooks/*.ipynb anew from the .py files beside them
 	$(BIN)/python -m autograder.release.notebooks course/notebooks
+
+SITE := course/site/node_modules/.installed
+site: $(VENV)/.installed-site $(SITE) ## build the course's pages, build/site/html/index.html
+	$(BIN)/python course/site/build.py
+
+test-site: $(VENV)/.installed-site $(SITE) ## tests of the pages; those in a browser need Debian's chromium
+	$(BIN)/python -m pytest -m site tests/site tests/browser
+
+$(VENV)/.installed-site: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[site]'
+	@touch $@
+
+$(SITE): course/site/package.json course/site/package-lock.json
+	command -v npm >/dev/null || { echo "The pages need node and npm (apt-get install nodejs npm)."; exit 2; }
+	npm ci --prefix course/site --no-audit --no-fund --loglevel=error
+	@touch $@
 
 check: setup ## lint, types, import rules, spelling
 	$(BIN)/ruff check .

@@ -229,12 +229,12 @@ td { padding:0; text-align:right; }
 td input { width:4.2rem; text-align:right; border:1px solid var(--line); background:var(--card); border-radius:6px; padding:.2rem .3rem; -moz-appearance:textfield; }
 td input::-webkit-inner-spin-button { display:none; }
 td input[aria-invalid=true] { border:2px solid var(--warn); }
-td.cell button { width:4.1rem; padding:.25rem .2rem; text-align:center; border-radius:6px; min-height:2.3rem; color:var(--ink);
+td.cell button { width:3.65rem; font-size:.9rem; padding:.25rem .2rem; text-align:center; border-radius:6px; min-height:2.3rem; color:var(--ink);
   font-weight:400; background:rgba(var(--heat), calc(var(--share) * .5)) ; border-color:var(--line); }
 td.cell.out button { color:var(--soft); background:repeating-linear-gradient(45deg, transparent 0 5px, var(--hatch) 5px 7px); border-style:dashed; }
 td.cell button[aria-pressed=true] { outline:3px solid var(--accent); outline-offset:-1px; font-weight:650; }
 td.cell.row button { border-color:var(--accent); }
-td.result { padding:.2rem .45rem; background:var(--card); border-radius:6px; min-width:3.2rem; }
+td.result { padding:.2rem .4rem; background:var(--card); border-radius:6px; min-width:3.1rem; font-size:.9rem; }
 td.gap, th.gap { width:.5rem; }
 tr.dead td.result, td.bad { color:var(--warn); font-weight:600; }
 .trace { background:var(--card); border-radius:12px; padding:.9rem 1.1rem; margin-top:1rem; }
@@ -250,7 +250,7 @@ tr.dead td.result, td.bad { color:var(--warn); font-weight:600; }
 .gone { position:absolute; width:1px; height:1px; overflow:hidden; clip-path:inset(50%); white-space:nowrap; }
 [hidden] { display:none !important; }
 @media (max-width:34rem) { .trace li { grid-template-columns:1fr auto; } .trace li span { grid-column:1 / -1; grid-row:2; }
-  td.cell button, .strip td.cell div { width:3.5rem; font-size:.86rem; } td input { width:3.6rem; } }
+  td.cell button, .strip td.cell div { width:3.3rem; font-size:.82rem; padding:.2rem .1rem; } td input { width:3.6rem; } }
 `;
 
 function make(tag, attributes = {}, ...children) {

@@ -17,6 +17,7 @@ language = "en"
 html_title = _course.title
 html_show_copyright = False
 html_show_sphinx = False
+html_use_index = False
 html_show_sourcelink = False
 html_copy_source = False
 html_last_updated_fmt = None
@@ -37,6 +38,7 @@ html_static_path = ["static"]
 html_css_files = ["fonts.css", "site.css"]
 html_theme_options = {
     "home_page_in_toc": True,
+    "navbar_persistent": [],
     "show_navbar_depth": 2,
     "show_toc_level": 2,
     "use_download_button": False,

@@ -48,7 +48,7 @@ class KernelListing(SphinxDirective):
         notes = []
         for line in self.content:
             anchor, number, words = (piece.strip() for piece in line.split("|"))
-            notes.append(Note(anchor, int(number), words))
+            notes.append(Note(anchor, tuple(map(int, number.split())), words))
         try:
             parts = kernel_parts(path.read_text(encoding="utf-8"), function, str(path), revealed(course, lesson))
             rows = annotated(parts, notes)
@@ -63,10 +63,13 @@ def _listing(rows: tuple[Row, ...], owner: Exercise, docname: str, function: str
     pieces = [f'<div class="kernel" role="group" aria-label="The function {function}">']
     for row in rows:
         if row.note is not None:
-            name = f"Lesson {row.note.lesson}"
-            if row.note.lesson in numbers:
-                name = f'<a href="{_up(docname)}lessons/lesson{row.note.lesson}.html">{name}</a>'
-            pieces.append(f'<p class="kernel-note"><b>{name}</b> {html.escape(row.note.words)}</p>')
+            chips = []
+            for place, number in enumerate(row.note.lessons):
+                name = f"{'' if place else 'Lesson '}{number}"
+                if number in numbers:
+                    name = f'<a href="{_up(docname)}lessons/lesson{number}.html">{name}</a>'
+                chips.append(f"<b>{name}</b>")
+            pieces.append(f'<p class="kernel-note">{" ".join(chips)} {html.escape(row.note.words)}</p>')
         if row.part.lines:
             code = highlight("\n".join(row.part.lines), PythonLexer(stripnl=False), HtmlFormatter(nowrap=True))
             kind = "kernel-lines revealed" if row.part.asked else "kernel-lines"
@@ -93,7 +96,7 @@ class Picture(SphinxDirective):
         caption = nodes.container(classes=["picture-caption"])
         self.state.nested_parse(self.content, self.content_offset, caption)
         svg = draw(self.arguments[0], self.options["alt"])
-        return [_raw(f'<div class="picture">{svg}'), caption, _raw("</div>")]
+        return [_raw(f'<div class="picture" tabindex="0">{svg}'), caption, _raw("</div>")]
 
 
 class HomeworkList(SphinxDirective):

@@ -68,29 +68,29 @@ def _svg(figure: Any) -> str:
     text = written.getvalue()
     text = text[text.index("<svg ") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r"(font: [^']*?)'[^;\"]*", r"\1var(--pic-font)", text)
+    text = re.sub(r"font-family: [^;\"]*", "font-family: var(--pic-font)", text)
     text = re.sub(r'(<svg [^>]*?) height="[^"]*"', r"\1", text, count=1)
     return re.sub(r"\n\s*\n", "\n", text)  # a blank line would end the block in Markdown
 
 
 def _memory() -> str:
     """S of all heads and layers against the length, and what is written without it."""
-    figure, axes = _figure(7.2, 3.5)
+    figure, axes = _figure(6.2, 3.5)
     lengths = [1024 * 2**step for step in range(7)]
     gib = 2**30
     lines = (
-        ("S, 32 heads, 32 layers", [scores_bytes(n) * HEADS * LAYERS / gib for n in lengths], _ONE, "-"),
-        ("S, 32 heads", [scores_bytes(n) * HEADS / gib for n in lengths], _ONE, "--"),
-        ("S, one head", [scores_bytes(n) / gib for n in lengths], _ONE, ":"),
-        ("fused: o and lse, 32 heads, 32 layers", [fused_bytes(n) * HEADS * LAYERS / gib for n in lengths], _TWO, "-"),
+        ("S, 32 heads, 32 layers", [scores_bytes(n) * HEADS * LAYERS / gib for n in lengths], _ONE, "-", 0),
+        ("S, 32 heads", [scores_bytes(n) * HEADS / gib for n in lengths], _ONE, "--", 0),
+        ("S, one head", [scores_bytes(n) / gib for n in lengths], _ONE, ":", 7),
+        ("fused, 32 heads, 32 layers", [fused_bytes(n) * HEADS * LAYERS / gib for n in lengths], _TWO, "-", -7),
     )
-    for label, values, colour, style in lines:
+    for label, values, colour, style, above in lines:
         axes.plot(lengths, values, color=colour, linestyle=style, linewidth=2.2, marker="o", markersize=3.5)
         axes.annotate(
-            label, (lengths[-1], values[-1]), (8, 0), textcoords="offset points", color=colour, va="center", fontsize=10
+            label, (lengths[-1], values[-1]), (8, above), textcoords="offset points", color=colour, va="center", fontsize=10
         )
     axes.axhline(16, color=_FAINT, linewidth=1.2)
-    axes.annotate("a T4 has 16 GB", (lengths[0], 16), (2, 5), textcoords="offset points", color=_INK, fontsize=10)
+    axes.annotate("a T4 has 16 GB", (lengths[0], 16), (0, 5), textcoords="offset points", color=_INK, fontsize=10)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=10)
     axes.set_xticks(lengths, [f"{n // 1024}k" for n in lengths])

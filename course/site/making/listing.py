@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from datetime import UTC, datetime
 from autograder.catalogue import Course, Lesson
 from autograder.release.markers import BEGIN, END, make_stub
 
+_WIDTH = 84  # characters, so that code fits beside a table of contents
 _STUB_LINE = re.compile(r"^\s*#: ?(?:# TODO: )?(.*)$")
 
 
@@ -48,6 +50,7 @@ def kernel_parts(solution: str, function: str, name: str, reveal: bool) -> tuple
     skipped = range(0)
     if ast.get_docstring(node) is not None:
         skipped = range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+    body = node.body[0].lineno
     first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
     parts: list[Part] = []
     given: list[str] = []
@@ -72,17 +75,31 @@ def kernel_parts(solution: str, function: str, name: str, reveal: bool) -> tuple
             hidden.append(line)
         elif number not in skipped:
             given.append(line)
+        if number == body - 1:
+            given = _narrow(given)
     if given:
         parts.append(Part(tuple(given)))
     return tuple(parts)
 
 
+def _narrow(head: list[str]) -> list[str]:
+    """A signature with one parameter a line, with as many on a line as there is room for."""
+    opening = next((place for place, line in enumerate(head) if line.startswith("def ")), 0)
+    if not head or not head[opening].endswith("(") or head[-1] != "):":
+        return head
+    # a parameter and its annotation stay together
+    parameters = " ".join(line.strip().replace(": ", ":\0") for line in head[opening + 1 : -1])
+    indent = " " * 4
+    wrapped = textwrap.wrap(parameters, _WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False)
+    return [*head[: opening + 1], *(line.replace("\0", " ") for line in wrapped), head[-1]]
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Beside the first line with ``anchor`` in it, or beside ``blank 2``: the lesson it comes from, and words."""
+    """Beside the first line with ``anchor`` in it, or beside ``blank 2``: the lessons it comes from, and words."""
 
     anchor: str
-    lesson: int
+    lessons: tuple[int, ...]
     words: str
 
 

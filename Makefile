@@ -30,8 +30,8 @@ grade: setup ## grade the stubs, the solutions and one wrong kernel on whatever 
 	@echo "The stubs, the solutions and one wrong kernel are graded as they should be. Your own work, in assignments/:"
 	@echo "    source $(BIN)/activate; grade"
 
-test: setup $(NBGRADER)/.installed ## run the tests (those that need a GPU are skipped without one)
-	$(BIN)/python -m pytest $(PARALLEL)
+test: setup $(NBGRADER)/.installed ## run the tests (those that need a GPU are skipped without one; pages: test-site)
+	$(BIN)/python -m pytest $(PARALLEL) -m 'not site'
 
 # These rooms read files and write pages: Triton's version makes no difference to them.
 ALIKE := reports bridges bulk/collect handin release

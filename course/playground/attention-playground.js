@@ -207,7 +207,7 @@ const STYLE = `
   font:400 .95rem/1.5 var(--course-font, "Inter Variable", system-ui, sans-serif); font-variant-numeric:tabular-nums; }
 .app[data-theme=dark] { --bg:#151a26; --card:#1d2434; --ink:#e9ecf6; --soft:#abb4c9; --line:#353f57; --accent:#a9b3ff; --on:#141929;
   --heat:150,163,255; --warn:#ffab93; --hatch:#2b3449; }
-h3 { font-size:1rem; margin:0 0 .5rem; font-weight:650; }
+p.title { margin:0 0 .5rem; font-weight:650; }
 p { margin:.4rem 0; } .soft { color:var(--soft); }
 .bar { display:flex; flex-wrap:wrap; gap:.5rem .6rem; align-items:center; margin:0 0 .8rem; }
 button, select, input { font:inherit; color:inherit; }
@@ -477,7 +477,7 @@ export class AttentionPlayground extends Base {
     const [i, j] = this.cell;
     const steps = trace(this.state, this.tile, i, j).map(([name, how, result]) =>
       make("li", { "data-step": name }, make("b", {}, name), make("span", {}, how), make("output", {}, result)));
-    return make("div", { class: "trace" }, make("h3", {}, `Query ${i} meets key ${j}`), make("ol", {}, steps));
+    return make("div", { class: "trace" }, make("p", { class: "title" }, `Query ${i} meets key ${j}`), make("ol", {}, steps));
   }
 
   // ---- second view: chunk by chunk
@@ -533,7 +533,7 @@ export class AttentionPlayground extends Base {
           ["acc", `${vector(was.acc)} × alpha + p V, which is ${vector(now.added)}`, vector(now.acc)],
         ]
       : [["m", "nothing seen yet", shown(now.m)], ["l", "an empty sum", "0"], ["acc", "an empty sum", vector(now.acc)]];
-    return make("div", { class: "trace" }, make("h3", {}, title), make("ol", {}, lines.map(([name, how, result]) =>
+    return make("div", { class: "trace" }, make("p", { class: "title" }, title), make("ol", {}, lines.map(([name, how, result]) =>
       make("li", { "data-step": name }, make("b", {}, name), make("span", {}, how), make("output", {}, result)))));
   }
 

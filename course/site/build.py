@@ -21,7 +21,6 @@ sys.path[:0] = [str(HERE), str(ROOT)]
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Build the course's pages.")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "site", help="default: build/site")
-    parser.add_argument("--fresh", action="store_true", help="forget what an earlier run built")
     options = parser.parse_args(arguments)
     if missing := what_is_missing():
         print(missing, file=sys.stderr)
@@ -34,11 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from making.sources import write_sources
 
     source, pages = options.out / "source", options.out / "html"
-    if options.fresh and options.out.exists():
-        shutil.rmtree(options.out)
+    if pages.exists():
+        shutil.rmtree(pages)
     course = load_course(ROOT)
     write_sources(course, source)
-    failed = sphinx(["-W", "--keep-going", "-q", "-b", "html", "-c", str(HERE), str(source), str(pages)])
+    failed = sphinx(["-W", "--keep-going", "-q", "-E", "-b", "html", "-c", str(HERE), str(source), str(pages)])
     if failed:
         return 1
     write_assets(HERE, pages / "_static")

@@ -46,7 +46,7 @@ def open_page(browser: Any, pages: Path) -> Iterator[Open]:
         if not request.url.startswith(("file://", "data:", "blob:")):
             left.append(request.url)
 
-    def open_one(name: str, width: int = 1280, dark: bool = False) -> Any:
+    def open_one(name: str, width: int = 1280, dark: bool = False, query: str = "") -> Any:
         context = browser.new_context(
             viewport={"width": width, "height": 900},
             color_scheme="dark" if dark else "light",
@@ -60,7 +60,7 @@ def open_page(browser: Any, pages: Path) -> Iterator[Open]:
         page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("requestfailed", lambda request: errors.append(f"{request.url} failed"))
-        page.goto((pages / name).as_uri())
+        page.goto((pages / name).as_uri() + (f"?{query}" if query else ""))
         return page
 
     yield open_one

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from tests.browser.reading import close, number, numbers, oracle, texts
 
 pytestmark = pytest.mark.site
 HOME = "playground.html"
+ROOT = Path(__file__).parents[2]
 
 
 def _part(page: Any, name: str) -> Any:
@@ -25,8 +27,6 @@ def _state(page: Any) -> dict[str, Any]:
 
 def _row(page: Any, i: int) -> tuple[list[float], list[float]]:
     """A query's cells as shown, and its results m, l, o."""
-    row = f"tbody[role=none], table >> tbody tr:nth-child({i + 1})"
-    del row
     cells = numbers(page, f"button[data-row='{i}']")
     results = numbers(page, f"tr:has(button[data-row='{i}']) td.result")
     return cells, results
@@ -86,7 +86,7 @@ def test_a_score_is_traced_from_the_product_to_the_output(open_page: Open) -> No
     _part(page, "preset-ragged").click()
     _part(page, "cell-2-3").click()
     state, exact = _state(page), oracle(_state(page))
-    assert texts(page, ".trace h3") == ["Query 2 meets key 3"]
+    assert texts(page, ".trace p.title") == ["Query 2 meets key 3"]
     assert texts(page, ".trace b") == ["product", "scale", "mask", "maximum", "exp", "sum", "probability", "output"]
     product, scaled, kept, largest, exp, total, share = numbers(page, ".trace li:not([data-step=output]) output")
     s = exact["s"]
@@ -181,7 +181,7 @@ def test_it_works_by_keyboard_alone(open_page: Open) -> None:
     _part(page, "cell-2-1").focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowDown")
-    assert texts(page, ".trace h3") == ["Query 3 meets key 2"]
+    assert texts(page, ".trace p.title") == ["Query 3 meets key 2"]
     focused = "document.querySelector('attention-playground').shadowRoot.activeElement.dataset.focus"
     assert page.evaluate(focused) == "cell-3-2"
     _part(page, "causal").focus()
@@ -211,3 +211,23 @@ def test_it_follows_the_theme_of_the_page(open_page: Open) -> None:
     assert app.get_attribute("data-theme") == "dark"
     page.evaluate("document.documentElement.dataset.theme = 'light'")
     assert app.get_attribute("data-theme") == "light"
+
+
+def test_a_notebook_widget_can_render_the_same_module(open_page: Open) -> None:
+    """What anywidget does: import the module, call `render` with a model and an element, undo it in the end."""
+    page = open_page("surgery-map.html")
+    module = (ROOT / "course" / "playground" / "attention-playground.js").read_text(encoding="utf-8")
+    calls = """
+    globalThis.saved = [];
+    const values = { preset: "ragged", view: "online", state: {} };
+    const model = { get: (name) => values[name], set: (name, value) => { values[name] = value; },
+                    save_changes: () => globalThis.saved.push(values.state) };
+    const el = document.querySelector("main article");
+    globalThis.undo = render({ model, el });
+    """
+    page.add_script_tag(type="module", content=module + calls)
+    assert texts(page, "[role=tab][aria-selected=true]") == ["Online softmax"]
+    _part(page, "causal").click()
+    assert page.evaluate("globalThis.saved.at(-1).causal") is True
+    page.evaluate("globalThis.undo()")
+    assert page.locator("attention-playground").count() == 0

@@ -1,20 +1,20 @@
 """Write anew what the experiments print, as the lessons show it: `python course/lessons/experiments/capture.py`."""
 
-import os
-import subprocess
-import sys
+import contextlib
+import io
+import runpy
 from pathlib import Path
+from unittest import mock
 
 HERE = Path(__file__).resolve().parent
 
 
 def printed(script):
-    """What an experiment prints on this machine's CPU."""
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
-    run = subprocess.run(
-        [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=True, timeout=120
-    )
-    return "\n".join(line.rstrip() for line in run.stdout.splitlines()) + "\n"
+    """What an experiment prints on this machine's CPU, also where there is a GPU."""
+    text = io.StringIO()
+    with mock.patch("torch.cuda.is_available", return_value=False), contextlib.redirect_stdout(text):
+        runpy.run_path(str(script), run_name="__main__")
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
 
 
 def experiments():

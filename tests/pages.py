@@ -35,7 +35,12 @@ def built_pages(factory: pytest.TempPathFactory) -> Path:
         done = folder / "done"
         if not done.exists():
             command = [sys.executable, str(SITE / "build.py"), "--out", str(folder)]
-            environment = {**os.environ, "TZ": "UTC", "http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
+            environment = {
+                **os.environ,
+                "TZ": "UTC",
+                "http_proxy": "http://127.0.0.1:9",
+                "https_proxy": "http://127.0.0.1:9",
+            }
             run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=300)
             assert run.returncode == 0, f"{run.stdout}\n{run.stderr}"
             done.touch()

@@ -55,4 +55,6 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-copybutton_selector = "div.highlight-default pre, div.highlight-none pre, div.highlight-bash pre, div.highlight-python pre"
+copybutton_selector = (
+    "div.highlight-default pre, div.highlight-none pre, div.highlight-bash pre, div.highlight-python pre"
+)

@@ -11,7 +11,13 @@ from tests.browser.conftest import Open
 
 pytestmark = pytest.mark.site
 AXE = Path(__file__).parents[2] / "course" / "site" / "node_modules" / "axe-core" / "axe.min.js"
-PAGES = ("index.html", "lessons/lesson7.html", "playground.html", "surgery-map.html", "homework/lesson7/score_mask.html")
+PAGES = (
+    "index.html",
+    "lessons/lesson7.html",
+    "playground.html",
+    "surgery-map.html",
+    "homework/lesson7/score_mask.html",
+)
 
 
 def test_a_hint_is_folded_until_it_is_opened(open_page: Open) -> None:

@@ -41,7 +41,16 @@ def _run(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _state(seed: int, tokens: int, block: int, **options: Any) -> dict[str, Any]:
     generator = torch.Generator().manual_seed(seed)
     q, k, v = ((torch.randn(tokens, 2, generator=generator) * 2).tolist() for _ in range(3))
-    return {"q": q, "k": k, "v": v, "scale": 0.7, "causal": False, "padding": 0, "maskGhosts": True, "block": block} | options
+    return {
+        "q": q,
+        "k": k,
+        "v": v,
+        "scale": 0.7,
+        "causal": False,
+        "padding": 0,
+        "maskGhosts": True,
+        "block": block,
+    } | options
 
 
 def _numbers(values: Any) -> torch.Tensor:

@@ -87,7 +87,13 @@ def _memory() -> str:
     for label, values, colour, style, above in lines:
         axes.plot(lengths, values, color=colour, linestyle=style, linewidth=2.2, marker="o", markersize=3.5)
         axes.annotate(
-            label, (lengths[-1], values[-1]), (8, above), textcoords="offset points", color=colour, va="center", fontsize=10
+            label,
+            (lengths[-1], values[-1]),
+            (8, above),
+            textcoords="offset points",
+            color=colour,
+            va="center",
+            fontsize=10,
         )
     axes.axhline(16, color=_FAINT, linewidth=1.2)
     axes.annotate("a T4 has 16 GB", (lengths[0], 16), (0, 5), textcoords="offset points", color=_INK, fontsize=10)
@@ -114,7 +120,12 @@ def _tile() -> str:
                 colour = _FAINT if ghost else _THREE if future else _ONE
                 axis.add_patch(
                     Rectangle(
-                        (column + 0.06, row + 0.06), 0.88, 0.88, linewidth=0, facecolor=colour, alpha=0.28 if ghost else 0.75
+                        (column + 0.06, row + 0.06),
+                        0.88,
+                        0.88,
+                        linewidth=0,
+                        facecolor=colour,
+                        alpha=0.28 if ghost else 0.75,
                     )
                 )
                 if ghost or future:

@@ -82,7 +82,7 @@ def _buttons(course: Course, exercise: Exercise) -> str:
         buttons.append(f'<a class="button quiet" href="{link}">Open in Colab</a>')
     elif course.release_url:
         buttons.append(f'<a class="button quiet" href="{course.release_url}">The whole course, as a zip</a>')
-    return "```{raw} html\n<p class=\"buttons\">" + " ".join(buttons) + "</p>\n```"
+    return '```{raw} html\n<p class="buttons">' + " ".join(buttons) + "</p>\n```"
 
 
 def colab_link(release_url: str, lesson: int) -> str:

@@ -84,7 +84,10 @@ def _swiglu(m: Model) -> Count:
 # Each for one place in the model where it happens.
 COUNTS: Mapping[str, Callable[[Model], Count]] = {
     "embedding": lambda m: (2 * m.width * m.bytes, 0),
-    "rms_norm": lambda m: (2 * 5 * m.width * m.bytes, 2 * 5 * m.width),  # twice a layer: x, residual in and out, weight, y
+    "rms_norm": lambda m: (
+        2 * 5 * m.width * m.bytes,
+        2 * 5 * m.width,
+    ),  # twice a layer: x, residual in and out, weight, y
     "qkv": _qkv,
     "rope": lambda m: (2 * (m.heads + m.kv_heads) * m.head * m.bytes, 3 * (m.heads + m.kv_heads) * m.head),
     "kv_append": lambda m: (2 * 2 * m.kv_heads * m.head * m.bytes, 0),

@@ -1,7 +1,7 @@
 """Take pictures of the built pages, light and dark: `python docs/capture_site.py [--all DIR]` after `make site`.
 
-Without --all the two pictures that the README shows are written, docs/site/lesson7.png and docs/site/playground.png, each
-with its dark sister.  With it, whole pages go to DIR, to be looked at.
+Without --all the two pictures that the README shows are written, docs/site/lesson7.png and docs/site/playground.png,
+each with its dark sister.  With it, whole pages go to DIR, to be looked at.
 """
 
 from __future__ import annotations

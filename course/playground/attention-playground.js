@@ -205,7 +205,7 @@ const STYLE = `
   --heat:61,71,201; --warn:#a3341f; --hatch:#dfe3ef;
   background:var(--bg); color:var(--ink); border:1px solid var(--line); border-radius:14px; padding:clamp(.8rem,3vw,1.4rem);
   font:400 .95rem/1.5 var(--course-font, "Inter Variable", system-ui, sans-serif); font-variant-numeric:tabular-nums; }
-.app[data-theme=dark] { --bg:#151a26; --card:#1d2434; --ink:#e9ecf6; --soft:#abb4c9; --line:#353f57; --accent:#a9b3ff; --on:#141929;
+.app[data-theme=dark] { color-scheme:dark; --bg:#151a26; --card:#1d2434; --ink:#e9ecf6; --soft:#abb4c9; --line:#353f57; --accent:#a9b3ff; --on:#141929;
   --heat:150,163,255; --warn:#ffab93; --hatch:#2b3449; }
 p.title { margin:0 0 .5rem; font-weight:650; }
 p { margin:.4rem 0; } .soft { color:var(--soft); }

@@ -59,7 +59,7 @@ def test_a_note_stands_at_its_line_and_one_without_a_line_is_an_error() -> None:
         ("b", 0),
         (None, 1),
     ]
-    with pytest.raises(ValueError, match="tl.dot"):
+    with pytest.raises(ValueError, match=r"tl\.dot"):
         annotated(parts, [Note("tl.dot", (4,), "c")])
 
 

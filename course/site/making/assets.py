@@ -49,7 +49,7 @@ def plain_script(module: str) -> str:
     """
     lines = []
     for line in module.split("\n"):
-        if line.startswith("export default ") or line.startswith("export {"):
+        if line.startswith(("export default ", "export {")):
             continue
         lines.append(line.removeprefix(_EXPORTS))
     if left := [line for line in lines if line.startswith(("export", "import"))]:

@@ -129,7 +129,7 @@ class SurgeryMap(SphinxDirective):
 
 def _surgery(course: Course, docname: str) -> str:
     up = _up(docname)
-    model, parts = surgery.load()
+    _, parts = surgery.load()
     known = {exercise.id: exercise for exercise in course.exercises}
     lessons = {lesson.number for lesson in course.lessons}
     most = max(part.bytes for part in parts)
@@ -180,8 +180,8 @@ class Journey(SphinxDirective):
             if int(number) in lessons:
                 title = f'<a href="{_up(self.env.docname)}lessons/lesson{number}.html">{title}</a>'
             stations.append(
-                f'<li><span class="station" aria-hidden="true">{number}</span><div><b>{title}</b><span>{gave}</span></div>'
-                f"<code>{becomes}</code></li>"
+                f'<li><span class="station" aria-hidden="true">{number}</span>'
+                f"<div><b>{title}</b><span>{gave}</span></div><code>{becomes}</code></li>"
             )
         return [_raw(f'<ol class="journey">{"".join(stations)}</ol>')]
 
@@ -198,8 +198,8 @@ class LessonCards(SphinxDirective):
             work = f"{count} exercise{'' if count == 1 else 's'}, {points:g} points"
             cards.append(
                 f'<li><a href="{_up(self.env.docname)}lessons/lesson{lesson.number}.html">'
-                f'<span class="station" aria-hidden="true">{lesson.number}</span><span><b>{html.escape(lesson.title)}</b>'
-                f"<small>{work}</small></span></a></li>"
+                f'<span class="station" aria-hidden="true">{lesson.number}</span>'
+                f"<span><b>{html.escape(lesson.title)}</b><small>{work}</small></span></a></li>"
             )
         return [_raw(f'<ul class="lesson-cards">{"".join(cards)}</ul>')]
 

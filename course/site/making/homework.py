@@ -86,7 +86,7 @@ def _buttons(course: Course, exercise: Exercise) -> str:
 
 
 def colab_link(release_url: str, lesson: int) -> str:
-    """Where Colab opens a lesson's notebook; nothing unless the course is released on GitHub, from where Colab reads."""
+    """Where Colab opens a lesson's notebook; nothing unless the course is on GitHub, from where Colab reads."""
     parts = urlsplit(release_url)
     path = parts.path.strip("/").split("/")
     if parts.hostname != "github.com" or len(path) < 2:

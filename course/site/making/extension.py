@@ -187,7 +187,7 @@ class Journey(SphinxDirective):
 
 
 class LessonCards(SphinxDirective):
-    """``{lesson-cards}``: the course's lessons, with how much homework each has."""
+    """``{lesson-cards}``: where to begin, and the course's lessons, with how much homework each has."""
 
     def run(self) -> list[nodes.Node]:
         course: Course = self.env.app.course  # type: ignore[attr-defined]
@@ -201,7 +201,12 @@ class LessonCards(SphinxDirective):
                 f'<span class="station" aria-hidden="true">{lesson.number}</span>'
                 f"<span><b>{html.escape(lesson.title)}</b><small>{work}</small></span></a></li>"
             )
-        return [_raw(f'<ul class="lesson-cards">{"".join(cards)}</ul>')]
+        up, first = _up(self.env.docname), course.lessons[0].number
+        buttons = (
+            f'<p class="buttons"><a class="button" href="{up}lessons/lesson{first}.html">Begin with lesson {first}</a>'
+            f' <a class="button quiet" href="{up}playground.html">Try the playground</a></p>'
+        )
+        return [_raw(f'{buttons}<ul class="lesson-cards">{"".join(cards)}</ul>')]
 
 
 class Playground(SphinxDirective):

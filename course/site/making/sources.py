@@ -37,7 +37,10 @@ def make_sources(course: Course) -> Mapping[str, bytes]:
     for path in sorted(pages.rglob("*.md")):
         files[path.relative_to(pages).as_posix()] = path.read_bytes()
     written = course.root / "course" / "lessons"
+    taught = {f"lesson{lesson.number}.md" for lesson in course.lessons}
     for path in sorted(written.rglob("*")):
+        if path.match("lesson*.md") and path.name not in taught:
+            continue
         if path.is_file() and path.suffix in _SUFFIXES:
             files[f"lessons/{path.relative_to(written).as_posix()}"] = path.read_bytes()
     for lesson in course.lessons:

@@ -39,6 +39,11 @@ def binary(number: float) -> str:
     return f"{number:.0f} {unit}" if number == int(number) or number >= 99.5 else f"{number:.2g} {unit}"
 
 
+def amount_of_reads(size: int, tile: int) -> str:
+    """Numbers that a product of two square matrices reads from memory, with square tiles of the output."""
+    return f"{2 * size**3 / tile / 1e6:.0f} million"
+
+
 def float32(number: float) -> float:
     """A number rounded to float32; infinite where it does not fit."""
     try:
@@ -46,6 +51,20 @@ def float32(number: float) -> float:
     except OverflowError:
         return math.inf
     return float(rounded)
+
+
+T4_BYTES, T4_FLOPS = 320e9, 8.1e12  # a second, by its data sheet: memory, and float32 without tensor cores
+
+# Operations for each byte that has to be moved, in float32: name, where it is written, operations, bytes.
+_SQUARE = 1024
+INTENSITIES: tuple[tuple[str, float, float], ...] = (
+    ("vector add", 1, 3 * FLOAT),
+    ("scale and shift, fused", 2, 2 * FLOAT),
+    ("one token's projection", 2, FLOAT),  # each weight is read once and used once
+    ("attention, S written", 4 * TOKENS**2 * HEAD, 4 * scores_bytes(TOKENS) + 4 * TOKENS * HEAD * FLOAT),
+    ("matmul of 1024 x 1024", 2 * _SQUARE**3, 3 * _SQUARE**2 * FLOAT),
+    ("attention, fused", 4 * TOKENS**2 * HEAD, 4 * TOKENS * HEAD * FLOAT),
+)
 
 
 def _facts() -> Mapping[str, str]:
@@ -61,7 +80,18 @@ def _facts() -> Mapping[str, str]:
     l_two = l_one * alpha + sum(math.exp(score - 4) for score, _ in second)
     acc_two = acc_one * alpha + sum(math.exp(score - 4) * value for score, value in second)
     assert float32(math.exp(88)) < math.inf == float32(math.exp(89))
+    flops_a_byte = {name: flops / moved_bytes for name, flops, moved_bytes in INTENSITIES}
     return {
+        "t4_bandwidth": f"{T4_BYTES / 1e9:.0f} GB/s",
+        "t4_float32": f"{T4_FLOPS / 1e12:.1f} TFLOP/s",
+        "t4_numbers": f"{T4_BYTES / FLOAT / 1e9:.0f} billion",
+        "add_intensity": f"{flops_a_byte['vector add']:.2f}",
+        "unfused_intensity": f"{flops_a_byte['attention, S written']:.0f}",
+        "fused_intensity": f"{flops_a_byte['attention, fused']:.0f}",
+        "matmul_intensity": f"{flops_a_byte['matmul of 1024 x 1024']:.0f}",
+        "add_share": f"{100 * flops_a_byte['vector add'] * T4_BYTES / T4_FLOPS:.1f}%",
+        "matmul_plain": amount_of_reads(_SQUARE, 1),
+        "matmul_tiled": amount_of_reads(_SQUARE, 32),
         "scores_one_head": binary(s),
         "scores_one_layer": binary(s * HEADS),
         "scores_all": binary(s * HEADS * LAYERS),
@@ -84,7 +114,7 @@ def _facts() -> Mapping[str, str]:
         "model_cached": f"{model.cached}",
         "step_bytes": surgery.amount(total, "B"),
         "step_bandwidth": f"{model.gigabytes_a_second:.0f} GB/s",
-        "t4_float32_per_byte": f"{8.1e12 / (model.gigabytes_a_second * 1e9):.0f}",  # data sheet: 8.1 TFLOP/s
+        "t4_float32_per_byte": f"{T4_FLOPS / T4_BYTES:.0f}",
         "step_time": f"{surgery.step_time(model, parts) * 1e3:.1f} ms",
         "step_attention": surgery.amount(moved["attention"].bytes, "B"),
         "step_attention_16x": surgery.amount(

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from making.facts import HEADS, LAYERS, fused_bytes, scores_bytes
+from making.facts import HEADS, INTENSITIES, LAYERS, T4_BYTES, T4_FLOPS, fused_bytes, scores_bytes
 
 # Colours stand for the variables of static/site.css, which have other values in the dark.
 _INK, _FAINT, _ONE, _TWO, _THREE = "#010101", "#020202", "#030303", "#040404", "#050505"
@@ -167,4 +167,35 @@ def _ruler() -> str:
     return _svg(figure)
 
 
-DRAWINGS: Mapping[str, Callable[[], str]] = {"memory": _memory, "tile": _tile, "ruler": _ruler}
+def _roofline() -> str:
+    """What a T4 could compute at most, by how much a kernel computes with each byte."""
+    figure, axes = _figure(7.2, 3.8)
+    edge = T4_FLOPS / T4_BYTES
+    roof = [0.05, edge, 3000]
+    axes.plot(roof, [min(T4_FLOPS, place * T4_BYTES) / 1e12 for place in roof], color=_INK, linewidth=2.2)
+    said = {"textcoords": "offset points", "size": 10}
+    slope = {"rotation": 37.5, "rotation_mode": "anchor", "ha": "center"}
+    axes.annotate("as fast as memory brings numbers", (0.9, 0.9 * T4_BYTES / 1e12), (-12, 9), **said, **slope)
+    axes.annotate("as fast as it computes", (edge, T4_FLOPS / 1e12), (0, 26), **said)
+    # where a name stands beside its point, in points, and how it is aligned
+    places = {"attention, S written": (-10, 4, "right"), "matmul of 1024 x 1024": (0, -16, "center")}
+    places["attention, fused"] = (0, 8, "center")
+    for name, flops, moved in INTENSITIES:
+        place = flops / moved
+        height = min(T4_FLOPS, place * T4_BYTES) / 1e12
+        colour = _TWO if place > edge else _ONE
+        axes.plot([place], [height], marker="o", color=colour, markersize=7)
+        right, up, align = places.get(name, (10, -4, "left"))
+        axes.annotate(name, (place, height), (right, up), color=colour, ha=align, **said)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xticks([0.1, 1, 10, 100, 1000], ["0.1", "1", "10", "100", "1000"])
+    axes.set_yticks([0.01, 0.1, 1, 10], ["0.01", "0.1", "1", "10 TFLOP/s"])
+    axes.minorticks_off()
+    axes.set_ylim(0.01, 40)
+    axes.set_xlabel("operations for each byte moved")
+    axes.grid(color=_FAINT, linewidth=0.5, alpha=0.4)
+    return _svg(figure)
+
+
+DRAWINGS: Mapping[str, Callable[[], str]] = {"memory": _memory, "tile": _tile, "ruler": _ruler, "roofline": _roofline}

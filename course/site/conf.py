@@ -48,7 +48,7 @@ html_context = {"default_mode": "auto"}
 html_theme_options = {
     "home_page_in_toc": True,
     "navbar_persistent": [],
-    "show_navbar_depth": 2,
+    "show_navbar_depth": 1,
     "show_toc_level": 2,
     "use_download_button": False,
     "use_fullscreen_button": False,

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from autograder.catalogue import load_course
 from tests.browser.conftest import Open
 
 pytestmark = pytest.mark.site
 AXE = Path(__file__).parents[2] / "course" / "site" / "node_modules" / "axe-core" / "axe.min.js"
+COURSE = load_course(Path(__file__).parents[2])
+LESSONS = [f"lessons/lesson{lesson.number}.html" for lesson in COURSE.lessons if lesson.number != 7]
 PAGES = (
     "index.html",
     "lessons/lesson7.html",
@@ -52,6 +55,13 @@ def test_axe_finds_nothing_serious(open_page: Open, name: str, dark: bool) -> No
         assert _violations(page) == []
         page.locator("attention-playground [data-focus=tab-online]").click()
         page.locator("attention-playground [data-focus=end]").click()
+    assert _violations(page) == []
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_axe_finds_nothing_serious_in_other_lessons(open_page: Open, name: str) -> None:
+    page = open_page(name)
+    _everything_open(page)
     assert _violations(page) == []
 
 

@@ -1,6 +1,6 @@
 """RoPE: a score depends on how far apart two tokens are, as long as query and key are paired in the same way.
 
-    python course/lessons/experiments/distance.py
+python course/lessons/experiments/distance.py
 """
 
 import torch

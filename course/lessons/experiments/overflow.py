@@ -1,6 +1,6 @@
 """Softmax as it stands in the book, and with the row's maximum taken off: two scores that lie 1 apart, at five levels.
 
-    python course/lessons/experiments/overflow.py
+python course/lessons/experiments/overflow.py
 """
 
 import torch

@@ -1,6 +1,6 @@
 """One block of memory seen in five ways: what torch's slices do to the strides, and where an element lies.
 
-    python course/lessons/experiments/strides.py
+python course/lessons/experiments/strides.py
 """
 
 import torch

@@ -43,8 +43,12 @@ class KernelListing(SphinxDirective):
         stub, function = self.arguments
         path = course.root / "solutions" / stub
         self.env.note_dependency(str(path))
-        lesson = next(item for item in course.lessons if any(ex.stub == stub for ex in item.exercises))
-        owner = next(ex for ex in lesson.exercises for item in ex.functions if item.name == function)
+        owner = next(
+            (ex for ex in course.exercises for item in ex.functions if (ex.stub, item.name) == (stub, function)), None
+        )
+        if owner is None:
+            raise self.error(f"No exercise of the course asks for {function} in {stub}.")
+        lesson = next(item for item in course.lessons if item.number == owner.lesson)
         notes = []
         for line in self.content:
             anchor, number, words = (piece.strip() for piece in line.split("|"))

@@ -174,6 +174,14 @@ const WHY = {
   padding: (i, j) => `padding: key ${j} is hidden from every query, so x = ${MINUS}∞`,
 };
 
+// A ghost that is kept counts like any other, and the words say so.
+function whyKept(state, i, j) {
+  if (reason(state, i, j)) return "";
+  const tokens = state.q.length;
+  if (j >= tokens) return `kept, although there is no key ${j}: its 0 takes weight`;
+  return i >= tokens ? `kept, although there is no query ${i}` : "";
+}
+
 // The way of one score through the kernel: [name, calculation, result].
 export function trace(state, tile, i, j) {
   const row = tile.rows[i];
@@ -183,7 +191,7 @@ export function trace(state, tile, i, j) {
   return [
     ["product", `q${i} · k${j} = ${products}`, shown(row.products[j])],
     ["scale", `${signed(row.products[j])} × ${shown(tile.scale)}`, shown(row.scaled[j])],
-    ["mask", WHY[row.why[j]](i, j), shown(row.s[j])],
+    ["mask", whyKept(state, i, j) || WHY[row.why[j]](i, j), shown(row.s[j])],
     [
       "maximum",
       row.m === -Infinity ? "the row sees no key at all; 0 stands in for its maximum" : `the largest score of row ${i}`,
@@ -221,6 +229,8 @@ input[type=checkbox] { width:1.15rem; height:1.15rem; accent-color:var(--accent)
 select { background:var(--card); border:1px solid var(--line); border-radius:8px; padding:.3rem .5rem; min-height:2.2rem; }
 .tabs { display:flex; gap:.4rem; border-bottom:1px solid var(--line); margin:1rem 0; padding-bottom:.6rem; }
 .inputs { display:flex; flex-wrap:wrap; gap:.8rem 1.6rem; }
+table.wide { border-spacing:2px; } table.wide td.cell button { width:2.9rem; font-size:.8rem; padding:.2rem 0; }
+table.wide td.result { min-width:2.7rem; font-size:.8rem; padding:.2rem .25rem; } table.wide th { font-size:.76rem; padding:.1rem .15rem; }
 .scroll { overflow-x:auto; max-width:100%; padding:3px; }
 table { border-collapse:separate; border-spacing:3px; }
 caption { text-align:left; font-weight:650; padding-bottom:.2rem; white-space:nowrap; }
@@ -439,7 +449,7 @@ export class AttentionPlayground extends Base {
     return this.panel(
       make("div", { class: "bar", role: "group", "aria-label": "What the cells show" }, shows,
         make("span", { class: "soft" }, "Choose a cell to follow its score. Deeper colour: more weight.")),
-      make("div", { class: "scroll" }, make("table", {}, make("caption", {}, "One query a row, one key a column"), make("thead", {}, head),
+      make("div", { class: "scroll" }, make("table", { class: state.block > 6 ? "wide" : null }, make("caption", {}, "One query a row, one key a column"), make("thead", {}, head),
         make("tbody", { onkeydown: (event) => this.move(event) }, rows))),
       this.tracePanel());
   }

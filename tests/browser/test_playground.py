@@ -75,6 +75,8 @@ def test_ghosts_take_weight_when_their_mask_is_off(open_page: Open) -> None:
     _part(page, "maskGhosts").click()
     _compare(page)
     assert _row(page, 0)[1] != masked
+    _part(page, "cell-0-6").click()
+    assert texts(page, ".trace [data-step=mask] span") == ["kept, although there is no key 6: its 0 takes weight"]
     _part(page, "causal").click()  # the causal mask hides the ghosts from every real query
     exact = oracle({**_state(page), "maskGhosts": True})
     for i in range(5):

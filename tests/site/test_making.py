@@ -111,6 +111,16 @@ def test_open_in_colab_is_there_when_the_course_is_released_on_github(course: Co
     assert "https://example.org/kernels.zip" in page
 
 
+def test_a_lessons_notebook_is_offered_if_there_is_one(course: Course, tmp_path: Path) -> None:
+    exercise = course.exercises[0]
+    elsewhere = dataclasses.replace(course, root=tmp_path)
+    assert "ipynb" not in homework.page(elsewhere, exercise)
+    path = homework.notebook(elsewhere, exercise.lesson)
+    path.parent.mkdir(parents=True)
+    path.write_text("{}", encoding="utf-8")
+    assert f"../../notebooks/{path.name}" in homework.page(elsewhere, exercise)
+
+
 def test_a_lesson_without_a_text_gets_a_page_of_its_homework(course: Course) -> None:
     lesson = dataclasses.replace(course.lessons[-1], number=70, title="Later")
     sources = make_sources(dataclasses.replace(course, lessons=(lesson,)))

@@ -72,7 +72,7 @@ def test_the_pages_give_nothing_away(pages: Path, course: Course) -> None:
         name = path.relative_to(pages).as_posix()
         files[name] = text.encode()
         files[f"{name}.txt"] = _as_text(text).encode()
-    for path in (pages / "stubs").rglob("*.py"):
+    for path in [*(pages / "stubs").rglob("*.py"), *(pages / "notebooks").rglob("*.ipynb")]:
         files[path.relative_to(pages).as_posix()] = path.read_bytes()
     refuse_leaks(course, files)
 

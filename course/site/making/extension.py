@@ -262,9 +262,9 @@ class NumberRole(SphinxRole):
         return [nodes.Text(shown)], []
 
 
-def _write_stubs(app: Sphinx, exception: Exception | None) -> None:
+def _write_downloads(app: Sphinx, exception: Exception | None) -> None:
     if exception is None:
-        for name, data in sources.stub_files(app.course).items():  # type: ignore[attr-defined]
+        for name, data in sources.downloads(app.course).items():  # type: ignore[attr-defined]
             path = app.outdir / name
             ensuredir(path.parent)
             path.write_bytes(data)
@@ -276,7 +276,7 @@ def _begin(app: Sphinx) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", _begin)
-    app.connect("build-finished", _write_stubs)
+    app.connect("build-finished", _write_downloads)
     for name, directive in {
         "kernel": KernelListing,
         "picture": Picture,

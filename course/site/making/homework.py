@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from autograder.catalogue import Course, Exercise
@@ -78,11 +79,19 @@ def hints(exercise: Exercise) -> list[str]:
 def _buttons(course: Course, exercise: Exercise) -> str:
     up = "../" * page_name(exercise).count("/")
     buttons = [f'<a class="button" href="{up}stubs/{exercise.stub}" download>Download the stub</a>']
+    if notebook(course, exercise.lesson).is_file():
+        name = f"{up}notebooks/lesson{exercise.lesson}.ipynb"
+        buttons.append(f'<a class="button quiet" href="{name}" download>The lesson\'s notebook</a>')
     if link := colab_link(course.release_url, exercise.lesson):
         buttons.append(f'<a class="button quiet" href="{link}">Open in Colab</a>')
     elif course.release_url:
         buttons.append(f'<a class="button quiet" href="{course.release_url}">The whole course, as a zip</a>')
     return '```{raw} html\n<p class="buttons">' + " ".join(buttons) + "</p>\n```"
+
+
+def notebook(course: Course, lesson: int) -> Path:
+    """Where a lesson's notebook is, if there is one."""
+    return course.root / "course" / "notebooks" / f"lesson{lesson}.ipynb"
 
 
 def colab_link(release_url: str, lesson: int) -> str:

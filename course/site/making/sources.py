@@ -53,9 +53,14 @@ def make_sources(course: Course) -> Mapping[str, bytes]:
     return files
 
 
-def stub_files(course: Course) -> Mapping[str, bytes]:
-    """The stubs to download, by their path in the pages' folder."""
-    return {f"stubs/{stub}": text.encode() for stub, text in pristine_stubs(course).items()}
+def downloads(course: Course) -> Mapping[str, bytes]:
+    """The stubs and notebooks to download, by their path in the pages' folder."""
+    files = {f"stubs/{stub}": text.encode() for stub, text in pristine_stubs(course).items()}
+    for lesson in course.lessons:
+        path = homework.notebook(course, lesson.number)
+        if path.is_file():
+            files[f"notebooks/{path.name}"] = path.read_bytes()
+    return files
 
 
 def _bare_lesson(lesson: Lesson) -> str:

@@ -68,11 +68,13 @@ def readme_pictures(browser: Any) -> None:
         page.evaluate("document.querySelector('#part-a-attention-in-one-shot').scrollIntoView()")
         page.screenshot(path=folder / f"lesson7{ending}.png")
         page.context.close()
-        page = open_page(browser, "playground.html", theme, 1100, 1000)
+        page = open_page(browser, "playground.html", theme, 1280, 1300)
         playground = page.locator("attention-playground")
         playground.locator("[data-focus=preset-ragged]").click()
         playground.locator("[data-focus=cell-2-3]").click()
-        playground.screenshot(path=folder / f"playground{ending}.png")
+        page.mouse.move(0, 0)
+        page.wait_for_timeout(500)  # the page moves a little after a click
+        playground.screenshot(path=folder / f"playground{ending}.png", animations="disabled")
         page.context.close()
 
 

@@ -36,6 +36,8 @@ def write_assets(site: Path, static: Path) -> None:
                 f"@font-face {{ font-family: '{family}'; font-style: normal; font-display: swap; "
                 f"font-weight: 100 900; src: url(fonts/{file}) format('woff2'); unicode-range: {_RANGES[alphabet]}; }}"
             )
+        package = modules / "@fontsource-variable" / name
+        shutil.copy(package / "LICENSE", static / "fonts" / f"{name}-LICENSE.txt")
     (static / "fonts.css").write_text("\n".join(faces) + "\n", encoding="utf-8")
     module = (site.parent / "playground" / "attention-playground.js").read_text(encoding="utf-8")
     (static / "attention-playground.js").write_text(plain_script(module), encoding="utf-8")

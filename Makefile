@@ -1,6 +1,6 @@
 # Two commands for a fresh machine: `make grade` and `make test`.  Both set up .venv first.
 .DEFAULT_GOAL := help
-.PHONY: help setup grade test test-colab check selfcheck stubs notebooks bench clean
+.PHONY: help setup grade test test-colab check selfcheck stubs notebooks site test-site bench clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -30,13 +30,13 @@ grade: setup ## grade the stubs, the solutions and one wrong kernel on whatever 
 	@echo "The stubs, the solutions and one wrong kernel are graded as they should be. Your own work, in assignments/:"
 	@echo "    source $(BIN)/activate; grade"
 
-test: setup $(NBGRADER)/.installed ## run the tests (those that need a GPU are skipped without one); `make selfcheck` has the rest
-	$(BIN)/python -m pytest $(PARALLEL) -m 'not proof'
+test: setup $(NBGRADER)/.installed ## run the tests (those that need a GPU are skipped without one); the rest: selfcheck, test-site
+	$(BIN)/python -m pytest $(PARALLEL) -m 'not proof and not site'
 
 # These rooms read files and write pages: Triton's version makes no difference to them.
 ALIKE := reports bridges bulk/collect handin release
 test-colab: $(COLAB)/.installed ## run the tests with Colab's versions, in an environment of their own
-	$(COLAB)/bin/python -m pytest $(PARALLEL) -m 'not exhaustive and not proof' $(ALIKE:%=--ignore=tests/%)
+	$(COLAB)/bin/python -m pytest $(PARALLEL) -m 'not exhaustive and not proof and not site' $(ALIKE:%=--ignore=tests/%)
 
 $(COLAB)/.installed: pyproject.toml constraints-colab.txt
 	$(PYTHON) -m venv $(COLAB)
@@ -56,6 +56,22 @@ stubs: setup ## write assignments/ anew from solutions/
 
 notebooks: setup ## write course/notebooks/*.ipynb anew: the lessons from the course, others from the .py beside them
 	$(BIN)/python -m autograder.release.notebooks course/notebooks
+
+SITE := course/site/node_modules/.installed
+site: $(VENV)/.installed-site $(SITE) ## build the course's pages, build/site/html/index.html
+	$(BIN)/python course/site/build.py
+
+test-site: $(VENV)/.installed-site $(SITE) ## tests of the pages; those in a browser need Debian's chromium
+	$(BIN)/python -m pytest -m site tests/site tests/browser
+
+$(VENV)/.installed-site: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[site]'
+	@touch $@
+
+$(SITE): course/site/package.json course/site/package-lock.json
+	command -v npm >/dev/null || { echo "The pages need node and npm (apt-get install nodejs npm)."; exit 2; }
+	npm ci --prefix course/site --no-audit --no-fund --loglevel=error
+	@touch $@
 
 check: setup ## lint, types, import rules, spelling
 	$(BIN)/ruff check .

@@ -26,6 +26,8 @@ from autograder.toml_table import Table
 TIERS = ("tiny", "ragged", "stress", "speed")
 # Not a tier of exercise.toml: the check on GPU targets, which is made for every exercise and never ends it.
 TARGET_TIER = "target"
+# When the course's pages print a lesson's kernels whole: never, once its deadline is over, or always (for self-study).
+REVEALS = ("never", "deadline", "always")
 COMPARE_KINDS = ("close", "exact")
 DEVICES = ("cpu", "cuda")
 # The compute capabilities of Nvidia's GPUs that Triton lowers for.
@@ -164,7 +166,10 @@ class LatePolicy:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """A whole course, in teaching order."""
+    """A whole course, in teaching order.
+
+    ``reveal`` says when its pages print kernels with the lines that are homework; until then those are blanks.
+    """
 
     root: Path
     title: str
@@ -172,6 +177,7 @@ class Course:
     gpu_targets: tuple[str, ...]
     lessons: tuple[Lesson, ...]
     late: LatePolicy = LatePolicy()
+    reveal: str = REVEALS[0]
 
     @property
     def exercises(self) -> tuple[Exercise, ...]:
@@ -248,6 +254,7 @@ def load_course(root: Path) -> Course:
         gpu_targets=_gpu_targets(table, path),
         lessons=tuple(lessons),
         late=_late_policy(table.table("late", {})),
+        reveal=table.choice("reveal", REVEALS) if "reveal" in table.names() else REVEALS[0],
     )
     table.finish()
     _check_course(course, path)

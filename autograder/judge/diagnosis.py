@@ -124,7 +124,8 @@ def nearest(mistakes: Mistakes, probes: Sequence[Probe], device: str = "cpu") ->
     """The one mistake whose model gives what the kernel gave, on every probe; None if there is none, or several.
 
     A model may say nothing of a probe, by giving no output for it.  On those of which it speaks, the right values have
-    to be much further away than it is: an output that is merely a little rough is nobody's mistake.  A model's outputs
+    to be much further away than it is: an output that is merely a little rough is nobody's mistake, and a model that
+    speaks only where the kernel is right is nobody's either.  A model's outputs
     speak for nothing if the kernel never ran; its message may.
 
     A GPU takes some numbers below the smallest normal one as 0 (PTX's ``.ftz``), depending on how a kernel is written:
@@ -149,7 +150,7 @@ def nearest(mistakes: Mistakes, probes: Sequence[Probe], device: str = "cpu") ->
                 own = own if flushed is None else min(own, flushed)
             if own is not None:
                 fit.add(own, from_right)
-    found = {name: fit.own if fit.compared else float("inf") for name, fit in fits.items()}
+    found = {name: fit.own if fit.explains else float("inf") for name, fit in fits.items()}
     best = min(found, key=lambda name: found[name])
     own = found[best]
     if own > _NEAR:
@@ -169,6 +170,11 @@ class _Fit:
     own: float = 0.0
     from_right: float = 0.0
     compared: bool = False
+
+    @property
+    def explains(self) -> bool:
+        """Whether the model speaks of a failure: one that is silent wherever the kernel is wrong explains nothing."""
+        return self.compared and self.from_right > _FURTHER
 
     def add(self, own: float, from_right: float) -> None:
         self.own = max(self.own, own)

@@ -15,6 +15,7 @@ _FOLDERS = ("judge", "worker", "lift", "reports", "handin", "watch", "attempts")
 SOURCES = [path for name in _FOLDERS for path in (ROOT / "autograder" / name).rglob("*.py")]
 SOURCES += [*(ROOT / "autograder").glob("*.py"), *(ROOT / "course" / "exercises").rglob("*.py")]
 TEXTS = [path for pattern in ("handout.md", "hints.md") for path in (ROOT / "course" / "exercises").rglob(pattern)]
+TEXTS += [*(ROOT / "course" / "lessons").glob("*.md"), *(ROOT / "course" / "site" / "pages").glob("*.md")]
 
 
 def texts_of(path: Path) -> list[str]:

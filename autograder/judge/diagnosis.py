@@ -64,6 +64,11 @@ class Mistakes:
     aliases: Mapping[str, str]
     gpu_aliases: Mapping[str, str] = field(default_factory=dict)
 
+    def stands_for(self, name: str, device: str = "cpu") -> str:
+        """The name that a model's finding goes by."""
+        name = self.aliases.get(name, name)
+        return self.gpu_aliases.get(name, name) if device == "cuda" else name
+
     @property
     def names(self) -> frozenset[str]:
         """All mistakes that can be named."""
@@ -155,12 +160,13 @@ def nearest(mistakes: Mistakes, probes: Sequence[Probe], device: str = "cpu") ->
     own = found[best]
     if own > _NEAR:
         return None
-    mistake = mistakes.aliases.get(best, best)
-    others = [far for name, far in found.items() if mistakes.aliases.get(name, name) != mistake]
+    mistake = mistakes.stands_for(best, device)
+    others = [far for name, far in found.items() if mistakes.stands_for(name, device) != mistake]
     runner_up = min([fits[best].from_right, *others])
     if runner_up < max(_TIMES_FURTHER * own, own + _FURTHER):
         return None
-    return Diagnosis(mistake, mistakes.texts[best], own, runner_up)
+    only_here = mistake != mistakes.stands_for(best)  # then the words have to be those that hold for both
+    return Diagnosis(mistake, mistakes.texts[mistake if only_here else best], own, runner_up)
 
 
 @dataclass(slots=True)

@@ -288,10 +288,7 @@ def _misnamed(variant: Variant, result: ExerciseResult, device: str) -> str | No
     from autograder.judge.diagnosis import load_mistakes
 
     known = load_mistakes(variant.exercise.mistakes)
-    name = variant.name.removesuffix("__again")
-    name = known.aliases.get(name, name)
-    if device == "cuda":
-        name = known.gpu_aliases.get(name, name)
+    name = known.stands_for(variant.name.removesuffix("__again"), device)
     said = result.diagnosis[0].mistake if result.diagnosis else None
     ran_out = device == "cuda" and result.outcome == "timeout"  # there a compiler may take all the time there is
     if said == name or (said is None and (name not in known.names or ran_out)):

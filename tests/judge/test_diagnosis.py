@@ -43,7 +43,11 @@ def does_not_fit(case, inputs):
     """Never fits."""
     return {"y": inputs["x"].reshape(7, 7)}
 
-MISTAKES = (tripled, first_only, squared_if_large, nan_at_the_end, does_not_fit)
+def silent_if_large(case, inputs):
+    """Knows nothing of large values, and has small ones right."""
+    return {} if inputs["x"].max() > 10 else {"y": 2 * inputs["x"]}
+
+MISTAKES = (tripled, first_only, squared_if_large, nan_at_the_end, does_not_fit, silent_if_large)
 SIGNS = (
     ("outside", "fail", r"stores outside y", "Something is stored outside.\\n\\nLook at the mask."),
     ("two", "crashed", "SIGSEGV", "One."),
@@ -188,7 +192,11 @@ def reads_behind(case, inputs):
     """It reads what lies behind the end."""
     return {"y": inputs["x"].clone().fill_(float("nan") if case["device"] == "cuda" else float("inf"))}
 
-MISTAKES = (underflows, reads_behind)
+def reads_before(case, inputs):
+    """It reads what lies before the beginning."""
+    return {"y": inputs["x"].clone().fill_(float("nan") if case["device"] == "cuda" else float("-inf"))}
+
+MISTAKES = (underflows, reads_before, reads_behind)
 GPU_ALIASES = {"reads_before": "reads_behind"}
 '''
 
@@ -205,9 +213,12 @@ def test_a_gpu_may_round_tiny_numbers_to_zero_and_a_model_knows_the_device(tmp_p
         (torch.full((3,), torch.nan), "cuda", "reads_behind"),
         (torch.full((3,), torch.nan), "cpu", None),
         (torch.full((3,), torch.inf), "cpu", "reads_behind"),
+        (torch.full((3,), -torch.inf), "cpu", "reads_before"),
     ):
         named = nearest(mistakes, [probe(tiny, x)], device)
         assert (named and named.mistake) == found
+        if named and (device, found) == ("cuda", "reads_behind"):
+            assert named.message == "It reads what lies behind the end."
     assert (torch.tensor(3e-9) * 1e-30).item() != 0.0  # the thread is as it was
     assert mistakes.gpu_aliases == {"reads_before": "reads_behind"}
 

@@ -270,9 +270,6 @@ MISTAKES = (
 
 ALIASES = {"b_without_other": "no_other"}  # a ghost of a meets a ghost of b, and one of them is enough
 
-# What lies behind the end of b is as undefined as a masked lane.
-GPU_ALIASES = {"k_not_masked": "no_other", "k_of_b_not_masked": "no_other"}
-
 SIGNS = (
     (
         "dot_of_two_types",

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from autograder import __version__
 from autograder.cli._collect import collect
-from autograder.cli._completion import completion_command
+from autograder.cli._completion import complete_exercises, completion_command
 from autograder.cli._export import export
 from autograder.cli._feedback import feedback, report
 from autograder.cli._grade import grade, override
@@ -52,13 +52,22 @@ def cli() -> None:
 @cli.command()
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True)
 @click.option("--only", "only", type=click.Choice(list(PROOFS)), multiple=True, help="Run this proof; may be repeated.")
+@click.option(
+    "--exercise", "ids", multiple=True, shell_complete=complete_exercises, help="Only this exercise; may be repeated."
+)
 @click.option("--mistake", metavar="EXERCISE/NAME", help="Of the mistakes, try this one.")
 @click.option("--show", is_flag=True, help="Print the report of each graded hand-in.")
 @click.option("--json", "json_path", metavar="PATH|-", help="Write what was found as JSON.")
 @click.option("--plain", is_flag=True, help="No colour, ASCII only.")
 @shared_options
 def selfcheck(
-    device: str, only: tuple[str, ...], mistake: str | None, show: bool, json_path: str | None, plain: bool
+    device: str,
+    only: tuple[str, ...],
+    ids: tuple[str, ...],
+    mistake: str | None,
+    show: bool,
+    json_path: str | None,
+    plain: bool,
 ) -> int:
     """Prove that the grader is real, with the solutions and the known mistakes of the course.
 
@@ -66,11 +75,13 @@ def selfcheck(
     Examples:
       course selfcheck
       course selfcheck --only solutions --device cuda
+      course selfcheck --exercise score_mask
       course selfcheck --mistake flash_attention/acc_not_rescaled --show
     """
     course = current_course()
     if not (course.root / "solutions").is_dir():
         raise UsageError("This course has no solutions folder. The self-check is for instructors, who have one.")
+    exercises = [course.exercise(id) for id in ids]
     names = list(only) + (["mistakes"] if mistake and "mistakes" not in only else []) or list(PROOFS)
     quiet = json_path == "-"
     console = make_console(sys.stderr if quiet else sys.stdout, plain)
@@ -84,7 +95,7 @@ def selfcheck(
     chosen, gpu = choose_device(device)
     proofs: list[Proof] = []
     with Grader(course, chosen, gpu, targets="always" if show else "if-passed") as grader:
-        check = SelfCheck(course, grader, jobs, present if show else None, mistake)
+        check = SelfCheck(course, grader, jobs, present if show else None, mistake, exercises)
         for name in names:
             proof = _run(check, name, plain)
             if name == "mistakes" and mistake and proof.checked == 0:

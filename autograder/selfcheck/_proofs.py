@@ -41,9 +41,13 @@ class Finding:
 
 @dataclass(slots=True)
 class Proof:
-    """One proof: how many cases were looked at, how many this device cannot show, and what does not hold."""
+    """One proof: how many cases were looked at, how many this device cannot show, and what does not hold.
+
+    Of the ``whole`` course there has to be something to look at; some exercises may have nothing for a proof.
+    """
 
     name: str
+    whole: bool = True
     checked: int = 0
     skipped: int = 0
     findings: list[Finding] = field(default_factory=list)
@@ -51,7 +55,7 @@ class Proof:
 
     @property
     def ok(self) -> bool:
-        return not self.findings and self.checked > 0
+        return not self.findings and (self.checked > 0 or not self.whole)
 
 
 T = TypeVar("T")
@@ -64,9 +68,17 @@ class SelfCheck:
     """Runs proofs for a course whose solutions are at hand."""
 
     def __init__(
-        self, course: Course, grader: Grader, jobs: int, show: Show | None = None, mistake: str | None = None
+        self,
+        course: Course,
+        grader: Grader,
+        jobs: int,
+        show: Show | None = None,
+        mistake: str | None = None,
+        exercises: Sequence[Exercise] = (),
     ) -> None:
+        """``exercises`` are those to prove things of, and to find harmed by a mistake of another; none means all."""
         self._course = course
+        self._exercises = tuple(exercises) or course.exercises
         self._grader = grader
         self._jobs = jobs
         self._show = show
@@ -75,7 +87,7 @@ class SelfCheck:
 
     def run(self, name: str, step: Step) -> Proof:
         """Run the proof called ``name``; ``step(done, total)`` reports progress."""
-        proof = Proof(name)
+        proof = Proof(name, whole=self._exercises == self._course.exercises)
         run: Callable[[Proof, Step], None] = getattr(self, f"_{name}")
         run(proof, step)
         return proof
@@ -88,7 +100,7 @@ class SelfCheck:
             proof.findings.append(Finding("solutions", str(error)))
             return
         with self._handin(stubs) as folder:
-            result = self._grade(folder, self._course.exercises)
+            result = self._grade(folder, self._exercises)
         self._present("the stubs, as students get them", result, "--only stubs")
         for exercise in result.exercises:
             proof.checked += 1
@@ -126,7 +138,7 @@ class SelfCheck:
         from autograder.judge.oracles import load_oracle
 
         results = {exercise.id: exercise for exercise in self._solution_result().exercises}
-        for exercise in self._course.exercises:
+        for exercise in self._exercises:
             oracle = load_oracle(exercise.oracle)
             checks = {check.id: check for check in results[exercise.id].checks}
             for source in (*exercise.checks, *self._reference.hidden.get(exercise.id, ())):
@@ -144,8 +156,8 @@ class SelfCheck:
 
     def _targets(self, proof: Proof, step: Step) -> None:
         with self._handin({}) as folder:
-            request = Request(folder, self._course.exercises, reference=self._reference)
-            exercises = self._course.exercises
+            request = Request(folder, self._exercises, reference=self._reference)
+            exercises = self._exercises
             for number, (exercise, verdict) in enumerate(self._grader.compile_fully(request), 1):
                 step(number, len(exercises))
                 for target in verdict.targets:
@@ -181,16 +193,16 @@ class SelfCheck:
     def _mutants(self, proof: Proof, step: Step) -> None:
         cases = [
             (exercise, mutant)
-            for exercise in self._course.exercises
+            for exercise in self._exercises
             for function in exercise.functions
             for mutant in mutants(self._solution(exercise), function.name)
         ]
-        survivors: dict[str, set[str]] = {exercise.id: set() for exercise in self._course.exercises}
+        survivors: dict[str, set[str]] = {exercise.id: set() for exercise in self._exercises}
         for (exercise, mutant), result in self._each(cases, self._grade_mutant, step):
             proof.checked += 1
             if result.passed:
                 survivors[exercise.id].add(mutant.change)
-        for exercise in self._course.exercises:
+        for exercise in self._exercises:
             listed = equivalent_mutants(self._course, exercise)
             for change in sorted(survivors[exercise.id] - set(listed)):
                 proof.findings.append(Finding(exercise.id, f"survives: {change}"))
@@ -206,11 +218,12 @@ class SelfCheck:
     def _each_variant(
         self, variants: Sequence[Variant], proof: Proof, step: Step
     ) -> Iterator[tuple[Variant, RunResult]]:
+        variants = [variant for variant in variants if variant.exercise in self._exercises]
         able = [variant for variant in variants if variant.device in (None, self._grader.device)]
         proof.skipped += len(variants) - len(able)
 
         def grade(variant: Variant) -> RunResult:
-            return self._grade_overlay(variant.exercise, variant.text, self._course.exercises, diagnose=True)
+            return self._grade_overlay(variant.exercise, variant.text, self._exercises, diagnose=True)
 
         for variant, result in self._each(able, grade, step):
             proof.checked += 1
@@ -247,7 +260,7 @@ class SelfCheck:
 
     def _solution_result(self) -> RunResult:
         with self._handin({}) as folder:
-            return self._grade(folder, self._course.exercises)
+            return self._grade(folder, self._exercises)
 
     def _solution(self, exercise: Exercise) -> str:
         return (self._course.root / "solutions" / exercise.stub).read_text(encoding="utf-8")

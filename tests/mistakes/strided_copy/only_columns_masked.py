@@ -1,5 +1,8 @@
 """Masks j alone: rows that do not exist are copied as well."""
 
+# seen on: cpu
+# A GPU is given what lies behind x to put behind y, where the same lies.
+
 import triton
 import triton.language as tl
 

@@ -3,6 +3,9 @@
 The same mistake, written another way.
 """
 
+# seen on: cpu
+# A GPU is given what lies behind x to put behind y, where the same lies.
+
 import triton
 import triton.language as tl
 

@@ -81,9 +81,10 @@ def columns_behind_the_end(case, inputs):
 
 
 def columns_without_other(case, inputs):
-    """Where a split ends within a tile, the sums are NaN: nothing says what a masked column reads as.
+    """Where a split ends within a tile, the sums are NaN: undefined columns take part.
 
-    What does tl.load take besides the mask, and which number leaves a sum as it is?
+    Do the masks stop every column that the split does not have, and what does a masked one read as? See what tl.load
+    takes besides the mask.
     """
     if _uneven(case):
         return {}
@@ -267,8 +268,9 @@ ALIASES = {
     "columns_skipped_over": "only_the_first_tile",
 }
 
-# On a GPU, whose part stands in the row that all of them store to is a matter of order.
-GPU_ALIASES = {"parts_in_one_row": "second_part_not_written"}
+# On a GPU, whose part stands in the row that all of them store to is a matter of order, and what lies behind a tensor is
+# as undefined as a masked column.
+GPU_ALIASES = {"parts_in_one_row": "second_part_not_written", "columns_behind_the_end": "columns_without_other"}
 
 # For what outputs cannot tell. A message is a sign of no more than what it says.
 SIGNS = (

@@ -62,7 +62,7 @@ def print_smallest(course: Course, grader: Grader, request: Request, result: Run
     click.echo()
     failed = failing_check(result.exercises)
     if failed is None:
-        _say("No check failed that could be made smaller.")
+        _say("Every check passed." if result.all_passed else "No check failed that has a case to make smaller.")
         return
     found = smallest_failing(course, grader, request, *failed)
     if found is None:

@@ -22,8 +22,12 @@ from autograder.traced import to_json
 @click.option("--dir", "folder", type=click.Path(path_type=Path), help="What to trace: a folder, .py, .ipynb or .zip.")
 @click.option("--case", "case_id", metavar="ID", help="Only this case: one of the exercise's traces or checks.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Make that case smaller; may be repeated.")
-@click.option("--row", type=click.IntRange(0), help="Look at this query row only; default the first that is wrong.")
-@click.option("--program", type=click.IntRange(0), help="Look at this program; default the one of the first wrong row.")
+@click.option(
+    "--row", type=click.IntRange(0), help="Look at this query row only; default: all, and the worst is shown."
+)
+@click.option(
+    "--program", type=click.IntRange(0), help="Look at this program; default: the one with the first wrong row."
+)
 @click.option(
     "--seed", type=click.IntRange(0, 2**31 - 1), default=DEFAULT_SEED, show_default=True, help="Seed of the inputs."
 )

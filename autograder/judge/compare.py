@@ -21,6 +21,9 @@ import torch
 from autograder.judge.region import Layout, extremes, share_picture, size_picture, span_text, spans, words
 from autograder.judge.tensors import unwritten
 
+# Of wrong rows, so many spans are kept.
+MOST_SPANS = 16
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -228,7 +231,7 @@ def _where(
         "expected": float(exact[index]),
         "wrong": int(wrong.sum()),
         "of": wrong.numel(),
-        "rows": [list(span) for span in spans(_wrong_rows(wrong))[:16]],
+        "rows": [list(span) for span in spans(_wrong_rows(wrong))[:MOST_SPANS]],
         **({"picture": {"label": said, **picture}} if picture is not None else {}),
     }
 

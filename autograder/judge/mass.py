@@ -88,9 +88,10 @@ def _sentence(view: MassView, got: torch.Tensor, right: torch.Tensor, chunks: _C
     if view.hidden and bool(((right == 0) & (got > _SEEN)).any()):
         return PLACE, f"Queries give weight to {view.hidden}."
     every = range(got.shape[1])
-    silent = [c for c in every if float(got[:, c].max()) < _NONE and float(right[:, c].max()) > _SEEN]
+    # Of values that come in, something is left, however small: only those that do not give 0 itself.
+    silent = [c for c in every if not bool(got[:, c].any()) and float(right[:, c].max()) > _SEEN]
     heard = [c for c in every if c not in silent]
-    if silent and heard:
+    if silent and heard and float(got.max()) > _SEEN:
         if len(heard) == 1 and len(silent) > 1:
             return PLACE, f"Only {chunks.named(heard)} count: the values of all others reach no query."
         return PLACE, f"{_capital(chunks.named(silent))} count for nothing: their values reach no query."
@@ -116,7 +117,9 @@ def _unseen(got: torch.Tensor, right: torch.Tensor, chunks: _Chunks, rows: int) 
         (tile, c)
         for tile, first in enumerate(range(0, len(got), rows))
         for c in range(got.shape[1])
-        if float(got[first : first + rows, c].max()) < _NONE and float(right[first : first + rows, c].min()) > _SEEN
+        if not bool(got[first : first + rows, c].any())
+        and float(got[first : first + rows].max()) > _SEEN
+        and float(right[first : first + rows, c].min()) > _SEEN
     ]
     if not found:
         return None

@@ -133,8 +133,8 @@ def test_a_right_hand_in_has_no_smallest_failing_case(grade: Run) -> None:
 @pytest.mark.parametrize(
     ("exercise", "case", "settings", "words"),
     [
-        ("score_mask", "nope", (), "score_mask has no case 'nope' on this device. It has: nothing_to_mask"),
-        ("flash_attention", "long_sequence_gpu", (), "on this device"),
+        ("score_mask", "nope", (), "score_mask has no case 'nope'. It has: nothing_to_mask"),
+        ("flash_attention", "long_sequence_gpu", (), "long_sequence_gpu does not run on cpu."),
         ("score_mask", "ghosts", ("nseq",), "as in --set nseq=1, and not 'nseq'."),
         ("score_mask", "ghosts", ("nseq=0",), "nseq may be set to 1 to 20 in ghosts."),
         ("score_mask", "ghosts", ("nseq=21",), "nseq may be set to 1 to 20 in ghosts."),

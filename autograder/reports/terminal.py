@@ -53,6 +53,9 @@ def print_run(console: Console, result: RunResult, plain: bool = False) -> None:
     if story is not None:
         console.print()
         print_story(console, story, plain)
+    for exercise in result.exercises:
+        for remark in exercise.remarks if exercise is not story else ():
+            _say(console, f"Note on {exercise.id}: {remark}", 0)
     others = [item.id for item in result.exercises if item.counts and item.outcome in _BROKEN and item is not story]
     if story is not None and others:
         _say(console, f"also open: {', '.join(others)}   (grade check {others[0]} tells its story)", 0)

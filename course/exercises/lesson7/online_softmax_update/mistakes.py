@@ -432,7 +432,7 @@ SIGNS = (
     (
         "rows_meet_columns",
         "compile-error",
-        r"shapes meet here: (?:32 against 16|16 against 32) along dimension 0\.(?!.*the harness noticed)",
+        r"shapes meet here: (?:32 against 16|16 against 32) along axis 0\.(?!.*it came out when)",
         "Two values meet here of which one is as long as a tile has rows, and the other as a tile has columns.\n\n"
         "m_i, l_i and alpha have one number for each row. Which axis has to go in a reduction, and which index "
         "belongs to which axis?",

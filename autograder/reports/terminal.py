@@ -6,6 +6,7 @@ and the order of the lines makes sense when read aloud.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 from typing import IO
@@ -22,6 +23,8 @@ from autograder.result import AFTER_A_FAILURE, CheckResult, ExerciseResult, RunR
 
 WIDTH = 80
 
+_LINE = re.compile(r"(?:cell \d+, )?line \d+: ", re.IGNORECASE)
+_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 _BROKEN = frozenset({"partial", "fail", "refused", "compile-error", "timeout", "crashed", "out-of-memory"})
 _STYLES = {
     "pass": "green",
@@ -121,13 +124,16 @@ def print_story(console: Console, exercise: ExerciseResult, plain: bool = False)
     if exercise.outcome == "not-started":
         if not exercise.message:
             _say(console, "Not started: the stub is as it was handed out.", 2)
+        _say(console, f"what to write: course/exercises/lesson{exercise.lesson}/{exercise.id}/handout.md", 2)
     else:
         drawn_first = next((check for check in exercise.checks if read_picture(check.where) is not None), None)
+        told: set[str] = set()
         for check in exercise.checks:
-            _print_check(console, check, plain, check is drawn_first)
+            _print_check(console, check, plain, check is drawn_first, said_of(check) in told)
+            told |= {said_of(check)} if check.outcome not in ("pass", "skipped") else set()
         left_out = [check.id for check in exercise.checks if check.message == AFTER_A_FAILURE]
         if left_out:
-            _say(console, f"not run after the failure: {', '.join(left_out)}", 2)
+            _say(console, f"not run until these pass: {', '.join(left_out)}", 2)
     for clue in exercise.clues:
         _say(console, f"seen: {clue.message}", 2)
         if (table := read_mass(clue)) is not None:
@@ -140,15 +146,26 @@ def print_story(console: Console, exercise: ExerciseResult, plain: bool = False)
     failed = next((check for check in exercise.checks if check.outcome not in ("pass", "skipped")), None)
     if failed is not None and failed.repro:
         console.print(Text(f"  again: {failed.repro}"), soft_wrap=True)  # in one line, to be copied
+    for number, command in enumerate(exercise.closer):
+        label = "look closer: " if number == 0 else " " * len("look closer: ")
+        console.print(Text(f"  {label}{command}"), soft_wrap=True)
     _say(console, f"hint:  grade hint {exercise.id}", 2)
 
 
-def _print_check(console: Console, check: CheckResult, plain: bool, with_picture: bool) -> None:
+def said_of(check: CheckResult) -> str:
+    """What a failure says, so that failures of one line that say the same, but for numbers, are told once."""
+    numbered = _LINE.match(check.message)
+    return f"{check.outcome} {numbered[0]}{_NUMBER.sub('#', check.message)}" if numbered else check.message
+
+
+def _print_check(console: Console, check: CheckResult, plain: bool, with_picture: bool, again: bool) -> None:
+    """One check; ``again`` if what it says was told before."""
     if check.outcome == "skipped":
         return
     word = Text(f"{check.outcome:<13} ", _style(check.outcome))
-    console.print(Text.assemble("  ", word, check.id, "  (hidden)" if check.hidden else ""))
-    if check.outcome != "pass":
+    more = ("  (hidden)" if check.hidden else "") + ("  (as above)" if again else "")
+    console.print(Text.assemble("  ", word, check.id, more))
+    if check.outcome != "pass" and not again:
         _say(console, check.message, 6)
         if with_picture and (picture := read_picture(check.where)) is not None:
             for line in drawn(picture, plain):

@@ -6,7 +6,6 @@ and the order of the lines makes sense when read aloud.
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Sequence
 from typing import IO
@@ -18,13 +17,12 @@ from rich.text import Text
 from autograder.catalogue import TARGET_TIER
 from autograder.reports.mass_tables import read_mass, table_lines
 from autograder.reports.pictures import read_picture
+from autograder.reports.repeats import first_to_say
 from autograder.reports.terminal_pictures import drawn
 from autograder.result import AFTER_A_FAILURE, CheckResult, ExerciseResult, RunResult
 
 WIDTH = 80
 
-_LINE = re.compile(r"(?:cell \d+, )?line \d+: ", re.IGNORECASE)
-_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 _BROKEN = frozenset({"partial", "fail", "refused", "compile-error", "timeout", "crashed", "out-of-memory"})
 _STYLES = {
     "pass": "green",
@@ -127,10 +125,8 @@ def print_story(console: Console, exercise: ExerciseResult, plain: bool = False)
         _say(console, f"what to write: course/exercises/lesson{exercise.lesson}/{exercise.id}/handout.md", 2)
     else:
         drawn_first = next((check for check in exercise.checks if read_picture(check.where) is not None), None)
-        told: set[str] = set()
-        for check in exercise.checks:
-            _print_check(console, check, plain, check is drawn_first, said_of(check) in told)
-            told |= {said_of(check)} if check.outcome not in ("pass", "skipped") else set()
+        for check, before in first_to_say(exercise.checks):
+            _print_check(console, check, plain, check is drawn_first, before is not None)
         left_out = [check.id for check in exercise.checks if check.message == AFTER_A_FAILURE]
         if left_out:
             _say(console, f"not run until these pass: {', '.join(left_out)}", 2)
@@ -150,12 +146,6 @@ def print_story(console: Console, exercise: ExerciseResult, plain: bool = False)
         label = "look closer: " if number == 0 else " " * len("look closer: ")
         console.print(Text(f"  {label}{command}"), soft_wrap=True)
     _say(console, f"hint:  grade hint {exercise.id}", 2)
-
-
-def said_of(check: CheckResult) -> str:
-    """What a failure says, so that failures of one line that say the same, but for numbers, are told once."""
-    numbered = _LINE.match(check.message)
-    return f"{check.outcome} {numbered[0]}{_NUMBER.sub('#', check.message)}" if numbered else check.message
 
 
 def _print_check(console: Console, check: CheckResult, plain: bool, with_picture: bool, again: bool) -> None:

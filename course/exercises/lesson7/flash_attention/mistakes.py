@@ -141,9 +141,10 @@ def acc_rescaled_after(case, inputs):
 
 
 def alpha_inverted(case, inputs):
-    """Everything is NaN from the first chunk on, as when alpha does not come out as 0 there.
+    """Everything is NaN from the first chunk on, as when the factor exp(old m - new m) does not come out as 0 there.
 
-    Work out alpha by hand, for an old maximum of 1 and a new one of 3, and for the maximum of no keys at all. Should it
+    Work out that factor by hand, for an old maximum of 1 and a new one of 3, and for the maximum of no keys at all.
+    Should it
     be larger or smaller than 1?
     """
     return _kernel(case, inputs, alpha=lambda t: _exp(t.anchor - t.m))
@@ -247,7 +248,8 @@ def masked_probabilities_only(case, inputs):
 def guard_missing(case, inputs):
     """A row that has seen no key yet has maximum -inf, and -inf minus -inf makes it NaN for good.
 
-    Look at both exponents, of alpha and of p, for a row of which every score so far is -inf.
+    Look at both exponents, of the factor exp(old m - new m) and of the weights p, for a row of which every score so
+    far is -inf.
     """
     return _kernel(case, inputs, anchor=lambda t: t.m_new)
 

@@ -98,7 +98,7 @@ def closer(exercise: Exercise, checks: Sequence[CheckResult], options: str, whol
     if failed is None:
         return ()
     found = []
-    if exercise.traces and failed.outcome == "fail":
+    if exercise.traces and failed.outcome == "fail" and failed.measurements:  # the kernel came to its end
         found.append(f"grade trace {exercise.id}{options}")
     if exercise.shrink and failed.outcome in SHRINKABLE and whole:
         found.append(f"grade check {exercise.id} --smallest{options}")

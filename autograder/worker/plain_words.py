@@ -84,7 +84,7 @@ _COMPLAINTS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"Expected pointer argument to have shape \[(.*)\] but got \[(.*)\]",
-        "A tile of shape ({0}) meets pointers of shape ({1}). "
+        "A tile of shape ({0}) is stored where the pointers have shape ({1}). "
         "Does a reduction keep its axis (`keep_dims`), or does a `[:, None]` add one?",
     ),
     (
@@ -141,7 +141,7 @@ _COMPLAINTS: tuple[tuple[str, str], ...] = (
     (
         r"^PassManager::run failed$|^error encountered during parsing$",
         "The compiler gave up and named no line. Does a kernel return a value, or a tile stand where `while` or `else` "
-        "wants one truth value? Is a tile or unrolled loop too large?",
+        "wants one truth value? Does a function such as `tl.sqrt` get a whole number? Is a tile or unrolled loop too large?",
     ),
 )
 _QUOTED = re.compile(r"'(?:constexpr\[)?(\w+)\]?'")

@@ -43,16 +43,29 @@ def wrong(course: Course, cpu_grader: Grader, tmp_path: Path) -> Wrong:
     return grade
 
 
+CASE = "With 70 queries and 102 keys"
 FLASH = "With 32 queries and whole chunks of keys: "
 
 
 @pytest.mark.parametrize(
     ("label", "said"),
     [
-        ("flash_attention/tail_chunk_dropped", "Keys 96-101 (chunk 3) count for nothing: their values reach no query."),
-        ("flash_attention/chunk_stuck", "Only keys 0-31 (chunk 0) count: the values of all others reach no query."),
-        ("flash_attention/causal_forgotten", "With the causal mask, queries give weight to keys in the future."),
-        ("one_shot_attention/causal_forgotten", "With the causal mask, queries give weight to keys in the future."),
+        (
+            "flash_attention/tail_chunk_dropped",
+            CASE + ": keys 96-101 (chunk 3) count for nothing: their values reach no query.",
+        ),
+        (
+            "flash_attention/chunk_stuck",
+            CASE + ": only keys 0-31 (chunk 0) count: the values of all others reach no query.",
+        ),
+        (
+            "flash_attention/causal_forgotten",
+            CASE + ", with the causal mask: queries give weight to keys in the future.",
+        ),
+        (
+            "one_shot_attention/causal_forgotten",
+            "With 55 queries and 55 keys, with the causal mask: queries give weight to keys in the future.",
+        ),
         (
             "flash_attention/chunk_max",
             FLASH + "the result is right with one chunk of keys and wrong from the second on.",

@@ -11,7 +11,7 @@ SAID = {
     """TypeError("'NoneType' object is not subscriptable")""": "Nothing comes back",
     "cannot convert None of type <class 'NoneType'> to tensor": "Nothing comes back",
     "Expected pointer argument to have shape ['constexpr[32]', 'constexpr[32]'] but got ['constexpr[32]']": (
-        "A tile of shape (32, 32) meets pointers of shape (32). "
+        "A tile of shape (32, 32) is stored where the pointers have shape (32). "
     ),
     "input and other must have equal ranks >= 2": "two tiles of two axes each",
     "input and other must have equal reduction dimensions": "Is one of them to be transposed?",

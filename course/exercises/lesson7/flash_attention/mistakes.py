@@ -1146,7 +1146,7 @@ SIGNS = (
         "compile-error",
         r"changes its type within the loop",
         "A running value begins with another dtype or shape than it has after a chunk, which a GPU does not accept.\n\n"
-        "Look at the first value of the variable that is named: which shape does it have in the loop?",
+        "Look at the first value of the variable that is named: which dtype and which shape does it have in the loop?",
     ),
     (
         "value_not_set_before",

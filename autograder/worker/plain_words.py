@@ -141,7 +141,7 @@ _COMPLAINTS: tuple[tuple[str, str], ...] = (
     (
         r"^PassManager::run failed$|^error encountered during parsing$",
         "The compiler gave up and named no line. Does a kernel return a value, or a tile stand where `while` or `else` "
-        "wants one truth value? Does a function such as `tl.sqrt` get a whole number? Is a tile or unrolled loop too large?",
+        "wants one truth value? Is a whole number given to `tl.sqrt` or such? Is a tile or unrolled loop too large?",
     ),
 )
 _QUOTED = re.compile(r"'(?:constexpr\[)?(\w+)\]?'")

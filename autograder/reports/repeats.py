@@ -27,7 +27,7 @@ def first_to_say(checks: Sequence[CheckResult]) -> Iterator[tuple[CheckResult, C
         if check.outcome in ("pass", "skipped"):
             yield check, None
             continue
-        message = without_target(check.message)
+        message = without_target(check.message).partition(" Compiled with ")[0]  # in which sizes
         numbered = _LINE.match(message)
         said = f"{check.outcome} {numbered[0]}{_NUMBER.sub('#', message)}" if numbered else message
         yield check, told.get(said)

@@ -72,7 +72,8 @@ class Exercise:
     ``axes`` says what the dimensions of an output are, where messages and pictures should know.  ``probes`` are cases
     that count for nothing and are run after a failure: to tell mistakes apart, or to be shown as ``views``.
     ``traces`` are the cases that `grade trace` shows.  ``shrink`` says what in a case may be made smaller, and what it
-    may be made at the least; a text names the setting that it stays a multiple of.
+    may be made at the least; a text names the setting that it stays a multiple of.  ``terms`` are words for what traces
+    show: settings of a case, and columns of the table.
     """
 
     id: str
@@ -97,6 +98,7 @@ class Exercise:
     views: tuple[View, ...] = ()
     traces: tuple[Check, ...] = ()
     shrink: Mapping[str, int | float | bool | str] = field(default_factory=lambda: MappingProxyType({}))
+    terms: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def launch(self) -> Path:
@@ -380,6 +382,7 @@ def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
         axes=read_axes(table, compare),
         traces=_read_traces(table),
         shrink=MappingProxyType(table.mapping("shrink", {})),
+        terms=MappingProxyType(table.mapping("terms", {})),
         folder=folder,
     )
     table.finish()
@@ -389,6 +392,9 @@ def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
             raise CourseError(f"{folder / 'exercise.toml'}: compare.{name} must be one of {', '.join(COMPARE_KINDS)}.")
     for name, target in exercise.shrink.items():
         _check_shrink(exercise, name, target)
+    for name, text in exercise.terms.items():
+        if not isinstance(text, str):
+            raise CourseError(f"{folder / 'exercise.toml'}: [terms] {name} must be a text.")
     return exercise
 
 

@@ -18,6 +18,7 @@ from autograder.lift import CompactModule
 from autograder.plan import Plan, plan_exercises
 from autograder.pool import Pool
 from autograder.protocol import CheckJob, CheckReply, Job
+from autograder.scoring import TARGET_CHECK
 from autograder.session import LIMITS
 
 if TYPE_CHECKING:
@@ -78,8 +79,11 @@ def named_case(
         UsageError: there is no such check on this device, or a setting that it does not take.
     """
     known = {check.id: check for check in (*others, *exercise.checks) if device in check.devices}
+    if name not in known and name in {TARGET_CHECK, *(check.id for check in exercise.checks)}:
+        why = "compiles the kernels and has no case to run" if name == TARGET_CHECK else f"does not run on {device}"
+        raise UsageError(f"{name} {why}. The cases of {exercise.id} are: {', '.join(known)}.")
     if name not in known:
-        raise UsageError(f"{exercise.id} has no case {name!r} on this device. It has: {', '.join(known)}.")
+        raise UsageError(f"{exercise.id} has no case {name!r}. It has: {', '.join(known)}.")
     check = known[name]
     case = dict(check.case)
     for setting in settings:
@@ -150,7 +154,8 @@ def _value(exercise: Exercise, check: Check, key: str, text: str) -> Any:
             return _FLAGS[text.lower()]
         value: int | float = int(text) if isinstance(own, int) else float(text)
     except (KeyError, ValueError):
-        raise UsageError(_range(exercise, check, key)) from None
+        kind = "neither on nor off" if isinstance(own, bool) else "no number of this kind"
+        raise UsageError(f"{text!r} is {kind}: {_range(exercise, check, key)}") from None
     if not _fits(exercise, check, key, value):
         raise UsageError(_range(exercise, check, key))
     return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from autograder.result import RIGHT_BUT
 from autograder.traced import Difference, Line
@@ -51,10 +51,36 @@ def only_output(loop: Line | None, message: str) -> str:
     return f"Every state is as expected, and the output is not: {message} What happens {after}?"
 
 
-def other_scale(reading: str, invariants: Sequence[str]) -> str:
-    """A state that is kept otherwise, and as well."""
+def right_here(rows: tuple[int, int], asked: str, wrong: Mapping[str, Sequence[tuple[int, int]]], worst: int) -> str:
+    """The rows that were asked for are right throughout, and others are not; ``asked`` is the option."""
+    first, last = rows
+    named, are = (f"Row {first}", "is") if first == last else (f"Rows {first} to {last}", "are")
+    alike = len({tuple(spans) for spans in wrong.values()}) == 1 and len(wrong) > 1
+    others = [f"{name} is wrong in {_rows(spans)}" for name, spans in wrong.items()]
+    if alike:
+        others = [f"{' and '.join(wrong)} are wrong in {_rows(next(iter(wrong.values())))}"]
+    return (
+        f"{named} {are} as expected to the end, and what is wrong lies elsewhere: {' and '.join(others)}. "
+        f"--row {worst} looks at one of them; without {asked} the first difference is looked for."
+    )
+
+
+def _rows(spans: Sequence[tuple[int, int]]) -> str:
+    """``rows 0-39, 41-69``; of many the first."""
+    shown = [f"{first}" if first == last else f"{first}-{last}" for first, last in spans[:6]]
+    one = len(spans) == 1 and spans[0][0] == spans[0][1]
+    return f"row{'' if one else 's'} {', '.join(shown)}{' and more' if len(spans) > 6 else ''}"
+
+
+def other_scale(reading: str, invariants: Sequence[str], right: bool) -> str:
+    """A state that is kept otherwise; as well, if all that comes of it is ``right``."""
     how = reading or "the state is kept in another scale than expected"
-    return f"Here {how}, which is fine: each line is judged by {' and '.join(invariants)}."
+    judged = f"each line is judged by {' and '.join(invariants)}"
+    if right:
+        return f"Here {how}, which is as good: {judged}."
+    if reading:
+        return f"Here {how}, as it seems; what is expected is shown in the same way."
+    return f"Here {how}: {judged}."
 
 
 def given(function: str, name: str, place: tuple[int, int], key: int, got: float, expected: float) -> str:

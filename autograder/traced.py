@@ -3,11 +3,12 @@
 The document (`schema` 1; numbers that are not finite are written as text, as in results; null is unknown)::
 
     {"schema": 1, "kit_version", "exercise", "file", "seed", "outcome", "message",
+     "terms": {name: words},
      "cases": [{"id", "case": {...}, "outcome", "message", "program", "row", "place", "reading",
                 "steps": [{"chunk", "keys": [first, last] | null, "same", "got": {name: number},
                            "expected": {name: number}}],
-                "difference": null | {"step", "name", "index", "got", "expected", "variable", "function", "line",
-                                      "place", "source", "sentences": [...],
+                "difference": null | {"step", "name", "part", "index", "got", "expected", "variable", "function",
+                                      "line", "place", "source", "sentences": [...],
                                       "helper": null | {"function", "line", "place", "source"}},
                 "notes": [...]}]}
 """
@@ -17,7 +18,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from autograder import __version__
@@ -58,12 +59,13 @@ class Step:
 class Difference:
     """The first state that is not as expected: in ``step``, ``name`` is ``got`` where ``expected`` belongs.
 
-    ``index`` is the row, and the column where there is one.  ``at`` is the line that last assigned the variable,
-    ``helper`` the line in a function called there that made the value.
+    ``part`` is the part of the state that is at fault, ``index`` is the row, and the column where there is one.  ``at``
+    is the line that last assigned the variable, ``helper`` the line in a function called there that made the value.
     """
 
     step: int
     name: str
+    part: str
     index: tuple[int, ...]
     got: float
     expected: float
@@ -92,7 +94,10 @@ class TracedCase:
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """The traces of an exercise's cases, up to the first that differs; without cases ``message`` says why."""
+    """The traces of an exercise's cases, up to the first that differs; without cases ``message`` says why.
+
+    ``terms`` are the exercise's words for what is shown.
+    """
 
     exercise: str
     file: str | None
@@ -100,6 +105,7 @@ class Traced:
     outcome: str
     message: str = ""
     cases: tuple[TracedCase, ...] = ()
+    terms: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def all_same(self) -> bool:
@@ -108,7 +114,7 @@ class Traced:
 
 def to_json(traced: Traced) -> str:
     """The document of a trace."""
-    document = {"schema": 1, "kit_version": __version__, **asdict(traced)}
+    document = {"schema": 1, "kit_version": __version__, **asdict(replace(traced, terms=dict(traced.terms)))}
     for case in document["cases"]:
         case["difference"] = _difference(case["difference"])
     return json.dumps(_finite(document), indent=1, ensure_ascii=False, allow_nan=False) + "\n"

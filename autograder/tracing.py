@@ -18,9 +18,11 @@ from autograder import trees
 from autograder.catalogue import Check, Course, Exercise
 from autograder.errors import CourseError, UsageError
 from autograder.handin import split_lines
+from autograder.judge.compare import MOST_SPANS
 from autograder.judge.oracles import check_seed, load_oracle
 from autograder.judge.sequences import programs_of
 from autograder.judge.states import Comparison, Expected, State, compare_states, wrongly_given
+from autograder.judge.tensors import from_raw
 from autograder.judge.verdict import Case, Verdict
 from autograder.lift import CompactModule
 from autograder.one_case import case_job, named_case, planned
@@ -28,7 +30,7 @@ from autograder.plan import Plan
 from autograder.pool import Pool
 from autograder.protocol import CheckJob, CheckReply, ProtocolError
 from autograder.recording import MAX_RECORDING, Call, Held, Recording, decode_recording
-from autograder.trace_words import different, given, left_out, only_output, other_scale, unchanged
+from autograder.trace_words import different, given, left_out, only_output, other_scale, right_here, unchanged
 from autograder.traced import Difference, Line, Step, Traced, TracedCase
 
 _UNREAD = "No variables were found that hold {names} at the end of each pass, so nothing can be set against them."
@@ -71,13 +73,13 @@ def trace(course: Course, request: TraceRequest, pool: Pool | None = None) -> Tr
     def take(reply: CheckReply, following: CheckJob | None) -> bool:
         case, check = cases[len(found)], checks[len(found)]
         expected = Expected(oracle, check, case.inputs)
-        found.append(_traced(plan, module, check, expected, case.judge(reply), reply, request))
+        found.append(_traced(plan, module, check, expected, case, reply, request))
         return found[-1].outcome == "same"
 
     with contextlib.ExitStack() as ends:
         workers = pool if pool is not None else ends.enter_context(Pool("cpu"))
         workers.run(case_job(plan, module, jobs, "cpu", MAX_RECORDING), take)
-    return Traced(exercise.id, plan.file, request.seed, found[-1].outcome, "", tuple(found))
+    return Traced(exercise.id, plan.file, request.seed, found[-1].outcome, "", tuple(found), exercise.terms)
 
 
 def _cases(course: Course, request: TraceRequest) -> Sequence[Check]:
@@ -102,11 +104,12 @@ def _traced(
     module: CompactModule,
     check: Check,
     expected: Expected,
-    verdict: Verdict,
+    case: Case,
     reply: CheckReply,
     request: TraceRequest,
 ) -> TracedCase:
     """One case: what was recorded beside what was expected; the verdict alone if the kernel did not run to its end."""
+    verdict = case.judge(reply)
     nothing = TracedCase(check.id, dict(check.case), verdict.outcome)
     if not reply.recording:
         return replace(nothing, message=plan.locate(verdict.message, module.student_line(verdict.line)))
@@ -117,7 +120,8 @@ def _traced(
     program = _program(expected, recording, verdict, request)
     right = verdict.outcome == "pass"
     functions = [function.name for function in plan.exercise.functions]
-    compared = compare_states(expected, recording, functions, program, request.row)
+    outputs = {name: from_raw(raw) for name, raw in reply.outputs.items()}
+    compared = compare_states(expected, recording, functions, program, request.row, outputs)
     notes = [_TOO_MUCH] if recording.cut else []
     names = ", ".join(expected.stub_names)
     if compared is None or (right and compared.finding is not None):
@@ -130,7 +134,7 @@ def _traced(
     row = _row_shown(compared, expected, verdict, request)
     difference = _difference(compared, expected, recording, lines)
     if compared.reading or compared.rescaled:
-        notes.insert(0, other_scale(compared.reading, list(expected.invariants(compared.expected[0]))))
+        notes.insert(0, other_scale(compared.reading, list(expected.invariants(compared.last)), right))
     outcome = "same" if right else "after"
     message = ""
     if difference is not None:
@@ -138,7 +142,8 @@ def _traced(
     elif not right:
         loop = None if compared.sequence.by_place else lines.at(compared.sequence.function, compared.sequence.line)
         spans = [expected.chunks[number] for number in compared.left_out]
-        message = left_out(loop, len(compared.same), spans) if spans else only_output(loop, verdict.message)
+        message = left_out(loop, len(compared.same), spans) if spans else ""
+        message = message or _elsewhere(expected, program, case, reply, request) or only_output(loop, verdict.message)
     return TracedCase(
         check.id,
         dict(check.case),
@@ -175,6 +180,23 @@ def _program(expected: Expected, recording: Recording, verdict: Verdict, request
     rows = verdict.where["rows"] if verdict.where is not None else []
     program = expected.program_of(rows[0][0], programs) if rows else None
     return program if program is not None else programs[0]
+
+
+def _elsewhere(expected: Expected, program: int, case: Case, reply: CheckReply, request: TraceRequest) -> str:
+    """A sentence, if the rows that were asked for are right and others are not."""
+    if request.row is None and request.program is None:
+        return ""
+    first, rows, _ = expected.tile(program)
+    looked = (first, first + rows - 1) if request.row is None else (request.row, request.row)
+    wrong = case.wrong_rows(reply)
+    spans = [span for found in wrong.values() for span in found]
+    many = any(len(found) >= MOST_SPANS for found in wrong.values())
+    if not spans or many or any(start <= looked[1] and end >= looked[0] for start, end in spans):
+        return ""
+    worst = case.judge(reply).where
+    assert worst is not None
+    asked = "--program" if request.row is None else "--row"
+    return right_here(looked, asked, wrong, worst["index"][0])
 
 
 def _row_shown(compared: Comparison, expected: Expected, verdict: Verdict, request: TraceRequest) -> int:
@@ -221,6 +243,7 @@ def _difference(compared: Comparison, expected: Expected, recording: Recording, 
     found = Difference(
         step=finding.step,
         name=finding.name,
+        part=blamed,
         index=finding.index,
         got=finding.got,
         expected=finding.expected,

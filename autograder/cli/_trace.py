@@ -29,8 +29,12 @@ from autograder.traced import to_json
     help="Only this case: one of the exercise's traces or checks.",
 )
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Make that case smaller; may be repeated.")
-@click.option("--row", type=click.IntRange(0), help="Look at this query row only; default the first that is wrong.")
-@click.option("--program", type=click.IntRange(0), help="Look at this program; default the one of the first wrong row.")
+@click.option(
+    "--row", type=click.IntRange(0), help="Look at this query row only; default: all, and the worst is shown."
+)
+@click.option(
+    "--program", type=click.IntRange(0), help="Look at this program; default: the one with the first wrong row."
+)
 @click.option(
     "--seed", type=click.IntRange(0, 2**31 - 1), default=DEFAULT_SEED, show_default=True, help="Seed of the inputs."
 )
@@ -51,7 +55,8 @@ def trace(
     """Show what a streaming kernel keeps after each chunk of keys, beside what it should keep.
 
     The kernel runs in Triton's interpreter, whatever this machine has, on small cases. Each line of the table is one
-    chunk; the first difference is shown with the line of your file that made it. Nothing is graded.
+    chunk; the first difference is shown with the line of your file that made it. What the columns hold, and what
+    the words of the case mean, stands above the table. Nothing is graded.
 
     \b
     Examples:

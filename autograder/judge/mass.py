@@ -53,23 +53,25 @@ def mass_clue(view: MassView, probe: Probe) -> tuple[int, str, Mapping[str, Any]
     got, right = copies[0][:, :chunks], right[:, :chunks]
     if float((got - right).abs().max()) < _SEEN:
         return None
-    told = _sentence(view, got, right, _Chunks(chunk, keys), rows)
+    told = _sentence(view, got, right, _Chunks(chunk, keys, view.of), rows)
     tiles = [(first, min(first + rows, len(got)) - 1) for first in range(0, len(got), rows)]
     table = {
         "rows": [list(tile) for tile in tiles],
         "columns": [[c * chunk, min(keys, (c + 1) * chunk) - 1] for c in range(chunks)],
         "got": _means(got, tiles),
         "expected": _means(right, tiles),
+        "of": view.of,
     }
     return *told, table
 
 
 @dataclass(frozen=True, slots=True)
 class _Chunks:
-    """How keys lie in chunks of ``size``."""
+    """How keys lie in chunks of ``size``, and what one is called."""
 
     size: int
     keys: int
+    of: str = "chunk"
 
     @property
     def whole(self) -> int:
@@ -80,7 +82,7 @@ class _Chunks:
         texts = []
         for first, last in spans(chunks):
             start, end = first * self.size, min(self.keys, (last + 1) * self.size) - 1
-            number = f"chunk {first}" if first == last else f"chunks {first}-{last}"
+            number = f"{self.of} {first}" if first == last else f"{self.of}s {first}-{last}"
             texts.append(f"key {start} ({number})" if start == end else f"keys {start}-{end} ({number})")
         return " and ".join(texts)
 
@@ -89,15 +91,16 @@ def _sentence(view: MassView, got: torch.Tensor, right: torch.Tensor, chunks: _C
     if view.hidden and bool(((right == 0) & (got > _SEEN)).any()):
         return PLACE, f"Values of {view.hidden} reach queries."
     every = range(got.shape[1])
-    silent = [c for c in every if float(got[:, c].max()) < _NONE and float(right[:, c].max()) > _SEEN]
+    # Of values that come in, something is left, however small: only those that do not give 0 itself.
+    silent = [c for c in every if not bool(got[:, c].any()) and float(right[:, c].max()) > _SEEN]
     heard = [c for c in every if c not in silent]
-    if silent and heard:
+    if silent and heard and float(got.max()) > _SEEN:
         if len(heard) == 1 and len(silent) > 1:
             return PLACE, f"Only the values of {chunks.named(heard)} reach a query."
         return PLACE, f"The values of {chunks.named(silent)} reach no query."
     if (place := _unseen(got, right, chunks, rows)) is not None:
         return PLACE, place
-    if (equal := _alike(got, right, chunks.whole)) is not None:
+    if (equal := _alike(got, right, chunks)) is not None:
         return PLACE, equal
     total, due = got.sum(1), right.sum(1)
     wrong = (total - due).abs() > _SEEN
@@ -117,7 +120,9 @@ def _unseen(got: torch.Tensor, right: torch.Tensor, chunks: _Chunks, rows: int) 
         (tile, c)
         for tile, first in enumerate(range(0, len(got), rows))
         for c in range(got.shape[1])
-        if float(got[first : first + rows, c].max()) < _NONE and float(right[first : first + rows, c].min()) > _SEEN
+        if not bool(got[first : first + rows, c].any())
+        and float(got[first : first + rows].max()) > _SEEN
+        and float(right[first : first + rows, c].min()) > _SEEN
     ]
     if not found:
         return None
@@ -126,10 +131,11 @@ def _unseen(got: torch.Tensor, right: torch.Tensor, chunks: _Chunks, rows: int) 
     return f"In query tile {tile} the values of {chunks.named([c])} reach no query{more}."
 
 
-def _alike(got: torch.Tensor, right: torch.Tensor, whole: int) -> str | None:
+def _alike(got: torch.Tensor, right: torch.Tensor, chunks: _Chunks) -> str | None:
     """Chunks that count the same for each query, where they should not."""
-    for first, which in ((0, "all whole chunks of keys"), (1, "all whole chunks of keys but the first")):
-        some, due = got[:, first:whole], right[:, first:whole]
+    every = f"all whole {chunks.of}s of keys"
+    for first, which in ((0, every), (1, f"{every} but the first")):
+        some, due = got[:, first : chunks.whole], right[:, first : chunks.whole]
         if some.shape[1] < 2 or float(some.max()) < _SEEN:
             continue
         if float((some.amax(1) - some.amin(1)).max()) < _ALIKE and float((due.amax(1) - due.amin(1)).max()) > _SEEN:

@@ -45,9 +45,10 @@ class Finding:
 class Comparison:
     """What was read out of a recording, for one program.
 
-    ``order`` holds the number of the chunk of each step, ``got`` and ``expected`` the state after it, ``same`` whether
-    they agree, ``holders`` the variable of each part of the state and the tile in it, by step.  ``reading`` says how
-    the state is kept, if not as expected.
+    ``order`` holds the number of the chunk of each step, ``got`` and ``expected`` the state after it as the kernel's
+    variables hold it, ``same`` whether they agree, ``holders`` the variable of each part of the state and the tile in
+    it, by step.  ``reading`` says how the state is kept, if not as expected, and ``last`` is what it stands for then
+    after the last step.
     """
 
     program: int
@@ -62,6 +63,12 @@ class Comparison:
     rescaled: bool
     finding: Finding | None
     left_out: tuple[int, ...]
+    last: State
+
+    @property
+    def length(self) -> int:
+        """The number of steps before the first that differs."""
+        return next((step for step, same in enumerate(self.same) if not same), len(self.same))
 
 
 class Expected:
@@ -76,6 +83,7 @@ class Expected:
         self.streamed: Sequence[str] = oracle.name("STREAMED")
         self.chunks: Sequence[tuple[int, int]] = oracle.name("chunks")(check.case)
         self._readings = oracle.name("readings")
+        self._kept = oracle.name("kept")
         self._invariants = oracle.name("invariants")
 
     def tile(self, program: int) -> tuple[int, int, int]:
@@ -102,6 +110,23 @@ class Expected:
     def readings(self, state: State) -> list[tuple[str, State]]:
         """The state as it is and as it may be kept, each with words for it."""
         return list(self._readings(state))
+
+    def kept(self, state: State, number: int) -> State:
+        """An expected state as it looks in the kernel's variables, if it is kept as reading ``number`` says."""
+        found: State = list(self._kept(state))[number]
+        return found
+
+    def agreeing(self, state: State, outputs: State, program: int) -> int:
+        """How many of a kernel's outputs are what its last state makes of them, in a program's rows."""
+        if not self._oracle.has("ends"):
+            return 0
+        first, rows, _ = self.tile(program)
+        made: State = self._oracle.name("ends")(state)
+        return sum(
+            torch.allclose(outputs[name][first : first + rows].double(), x, 1e-3, 1e-5, equal_nan=True)
+            for name, x in made.items()
+            if name in outputs and outputs[name].shape[1:] == x.shape[1:]
+        )
 
     def invariants(self, state: State) -> State:
         found: State = self._invariants(state)
@@ -132,9 +157,16 @@ class Expected:
 
 
 def compare_states(
-    expected: Expected, recording: Recording, functions: Sequence[str], program: int, row: int | None = None
+    expected: Expected,
+    recording: Recording,
+    functions: Sequence[str],
+    program: int,
+    row: int | None = None,
+    outputs: State | None = None,
 ) -> Comparison | None:
     """The best reading of a recording for one program, in all of its rows or in one; None if none fits.
+
+    Where no reading of the variables is right throughout, the kernel's own ``outputs`` tell which one it goes by.
 
     Raises:
         CourseError: the oracle lacks what traces need.
@@ -145,23 +177,32 @@ def compare_states(
         order = _order(expected, sequence)
         known, plain = expected.states(program, order)
         for assignment in _assignments(expected, sequence, tiles, program, known[0]):
-            for number in range(len(expected.readings(known[0]))):
-                compared = _compare(expected, sequence, assignment, tiles, program, order, known, plain, number, row)
-                length = next((step for step, same in enumerate(compared.same) if not same), len(compared.same))
-                whole = all(compared.same)
-                score = (
-                    sequence.direct,
-                    # A loop that agrees in all it does, and leaves chunks out, may have a function do the rest.
-                    length if whole or not sequence.helper else -1,
-                    not sequence.helper,
-                    assignment.carried,
-                    assignment.moving,
-                    assignment.named,
-                    -number,
-                    sequence.line,
-                )
-                if best is None or score > best[0]:
-                    best = score, compared
+            read = [
+                _compare(expected, sequence, assignment, tiles, program, order, known, plain, number, row)
+                for number in range(len(expected.readings(known[0])))
+            ]
+            number, compared = max(
+                enumerate(read),
+                key=lambda item: (
+                    all(item[1].same),
+                    expected.agreeing(item[1].last, outputs or {}, program),
+                    item[1].length,
+                    -item[0],
+                ),
+            )
+            score = (
+                sequence.direct,
+                # A loop that agrees in all it does, and leaves chunks out, may have a function do the rest.
+                compared.length if all(compared.same) or not sequence.helper else -1,
+                not sequence.helper,
+                assignment.carried,
+                assignment.moving,
+                assignment.named,
+                -number,
+                sequence.line,
+            )
+            if best is None or score > best[0]:
+                best = score, compared
     return best[1] if best is not None else None
 
 
@@ -275,7 +316,7 @@ def _compare(
     same: list[bool] = []
     rescaled = False
     finding: Finding | None = None
-    reading = ""
+    reading, read = "", known[0]
     for place, step in enumerate(sequence.steps):
         held = _held(step)
         raw = {}
@@ -291,6 +332,9 @@ def _compare(
         same.append(judged is None)
         if judged is not None and finding is None:
             name, roles, index, value, right = judged
+            if name in raw:  # in the unit in which the kernel keeps it, as in the table
+                value = float(raw[name][wanted][index])
+                right = float(expected.kept(known[after], number)[name][wanted][index])
             finding = Finding(place, name, roles, (first + wanted.start + index[0], *index[1:]), value, right)
     count = len(sequence.steps)
     numbers = [order[place] if place < len(order) else None for place in range(count)]
@@ -306,13 +350,14 @@ def _compare(
         sequence,
         tuple(numbers),
         tuple(got),
-        tuple(known[min(place + 1, len(known) - 1)] for place in range(count)),
+        tuple(expected.kept(known[min(place + 1, len(known) - 1)], number) for place in range(count)),
         tuple(same),
         tuple(holders),
         reading,
         rescaled,
         finding,
         left,
+        read,
     )
 
 

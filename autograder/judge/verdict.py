@@ -110,6 +110,15 @@ class Case:
         outputs = {name: from_raw(raw) for name, raw in reply.outputs.items()}
         return {item.name: item.ok for item in self._compare(outputs)}
 
+    def wrong_rows(self, reply: CheckReply) -> Mapping[str, list[tuple[int, int]]]:
+        """The rows in which each output that fails is wrong, in spans, by what messages call it; sixteen at most."""
+        outputs = {name: from_raw(raw) for name, raw in reply.outputs.items()}
+        return {
+            self._exercise.labels.get(item.name, item.name): [(first, last) for first, last in item.where["rows"]]
+            for item in self._compare(outputs)
+            if not item.ok and item.where is not None
+        }
+
     def probe(self, reply: CheckReply) -> Probe | None:
         """What the diagnosis gets to see of a reply; None where it tells nothing.
 

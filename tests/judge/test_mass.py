@@ -13,6 +13,7 @@ from autograder.probes import MassView
 VIEW = MassView("mass", "o", "block_m", "block_n", "seqlen_k", hidden="keys in the future")
 CASE = {"block_m": 4, "block_n": 4, "seqlen_k": 14}
 CHUNKS = 4
+SMALL = "The shares of the values that reach a query add up to between 0.000359 and 0.00213, not to 1."
 
 
 def weights(causal: bool = False, seed: int = 3) -> torch.Tensor:
@@ -47,6 +48,8 @@ def without(*chunks: int) -> torch.Tensor:
     [
         (without(3), "The values of keys 12-13 (chunk 3) reach no query."),
         (without(1, 2), "The values of keys 4-11 (chunks 1-2) reach no query."),
+        (weights() * torch.tensor([1e-8, 1e-6, 1e-4, 1e-2]), SMALL),
+        (torch.zeros(8, 4), "The shares of the values that reach a query add up to 0, not to 1."),
         (without(1, 2, 3), "Only the values of keys 0-3 (chunk 0) reach a query."),
         (weights() * 0.5, "The shares of the values that reach a query add up to 0.5, not to 1."),
         (

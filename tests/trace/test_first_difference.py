@@ -21,6 +21,7 @@ DIFFERENT = [
     ("flash_attention", "chunk_max", 1, "l", "l_i = l_i + tl.sum(p, 1)"),
     ("flash_attention", "acc_rescaled_after", 0, "acc", "* alpha[:, None]"),
     ("flash_attention", "divided_in_the_loop", 1, "acc", "acc = acc / tl.where"),
+    ("flash_attention", "divided_in_the_loop_and_after", 0, "acc", "acc = acc / tl.where"),
     ("flash_attention", "scale_forgotten", 0, "m", "online_softmax_update(m_i, l_i, acc, s, v)"),
     ("flash_attention", "ghost_columns_unmasked", 2, "l", "online_softmax_update(m_i, l_i, acc, s, v)"),
     ("flash_attention", "value_pointer_stuck", 1, "acc", "online_softmax_update(m_i, l_i, acc, s, v)"),
@@ -53,6 +54,16 @@ def test_a_wrong_kernel_differs_first_where_it_goes_wrong(
     assert words in case.difference.at.source
     assert [shown.same for shown in case.steps[: step + 1]] == [True] * step + [False]
     assert case.row == case.difference.index[0]
+    # The sentence and the table speak of one quantity.
+    column = part if part in case.steps[step].got else f"|{part}|"
+    shown = case.steps[step]
+    if column == part:
+        assert shown.got[part] == pytest.approx(case.difference.got, nan_ok=True)
+        assert shown.expected[part] == pytest.approx(case.difference.expected)
+    else:
+        assert not abs(case.difference.got) > shown.got[column]
+        assert abs(case.difference.expected) <= shown.expected[column]
+    assert not any("as good" in note for note in case.notes)
 
 
 @pytest.mark.parametrize("name", ["acc_not_rescaled", "l_not_rescaled", "chunk_max", "scale_forgotten"])
@@ -105,7 +116,15 @@ def test_where_the_state_is_right_what_follows_is_told_of(traced: Trace, name: s
 
 def test_a_state_in_another_scale_is_said_to_be_as_good(traced: Trace) -> None:
     found = traced(more=mistake("flash_attention", "unusual/two_passes"))
-    assert "m + log(l) and acc / l" in found.cases[0].notes[0]
+    assert "as good: each line is judged by m + log(l) and acc / l" in found.cases[0].notes[0]
+
+
+def test_what_is_expected_is_shown_as_the_kernel_keeps_it(traced: Trace) -> None:
+    case = traced(more=mistake("flash_attention", "divided_in_the_loop")).cases[0]
+    first = case.steps[0]
+    assert first.same
+    assert first.got["|acc|"] == pytest.approx(first.expected["|acc|"], rel=1e-4)
+    assert case.notes[0] == "Here acc is kept divided by l, as it seems; what is expected is shown in the same way."
 
 
 def test_a_kernel_that_is_right_is_never_called_different(traced: Trace) -> None:
@@ -172,6 +191,23 @@ def test_the_program_of_the_first_wrong_row_is_shown_unless_told_otherwise(trace
     assert (row.cases[0].program, row.cases[0].row) == (1, 17)
     assert row.cases[0].difference is not None
     assert row.cases[0].difference.index[0] == 17
+
+
+def test_rows_that_are_right_are_said_to_be(traced: Trace) -> None:
+    """And not that something is wrong behind the loop, which other rows have gone wrong in."""
+    late = {"offs_n[None, :] < seqlen_k": "(offs_n[None, :] < seqlen_k) | (offs_m[:, None] >= 16)"}
+    found = traced(replace=late, row=3, case="ragged_chunks").cases[0]
+    assert (found.outcome, found.row) == ("after", 3)
+    assert found.message.startswith("Row 3 is as expected to the end, and what is wrong lies elsewhere: o and lse are ")
+    assert "wrong in rows 16-19. --row " in found.message
+    assert "the loop" not in found.message
+    found = traced(replace=late, program=0, case="ragged_chunks").cases[0]
+    assert found.message.startswith("Rows 0 to 15 are as expected to the end")
+    assert found.message.endswith("without --program the first difference is looked for.")
+    row = int(found.message.partition("--row ")[2].partition(" ")[0])
+    assert traced(replace=late, row=row, case="ragged_chunks").cases[0].difference is not None
+    wrong = traced(more=mistake("flash_attention", "division_forgotten"), row=3).cases[0]
+    assert "What happens after the loop in line" in wrong.message
 
 
 def test_any_check_can_be_traced(traced: Trace) -> None:

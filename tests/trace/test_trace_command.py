@@ -9,10 +9,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from autograder.catalogue import load_course
 from autograder.release import bundle
 from autograder.release.stubs import create_missing_stubs
+from autograder.reports.trace import print_trace
+from autograder.traced import Traced
 from tests.conftest import Run
 from tests.release.making import WHEEL, make_course, make_notebook, make_wheel
 
@@ -44,6 +47,36 @@ def test_a_difference_ends_with_1_and_is_shown_within_80_columns(grade: Run, tmp
         number for number, row in enumerate(path.read_text().split("\n"), 1) if row.strip().startswith("acc = acc + ")
     )
     assert f"acc was last assigned in line {line}: acc = acc + tl.dot(p, v," in printed.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "part"), [("acc_not_rescaled", "|acc|"), ("l_not_rescaled", "l"), ("scale_forgotten", "m")]
+)
+def test_the_mark_stands_at_the_part_that_differs(traced: Trace, name: str, part: str) -> None:
+    found = traced(more=mistake("flash_attention", name))
+    wide = printed_trace(found, 80)
+    head = next(line for line in wide if line.startswith("chunk "))
+    mark = next(line for line in wide if "^ first difference" in line)
+    assert head[mark.index("^")] == part[-1]
+    assert head[: mark.index("^") + 1].split()[-1] == part
+    assert max(map(len, wide)) <= 80
+    narrow = printed_trace(found, 60)
+    assert next(line.split()[0] for line in narrow if line.endswith(" < first difference")) == part
+    assert max(map(len, narrow)) <= 60
+    assert not any(line.endswith(" ") for line in (*wide, *narrow))
+
+
+def test_what_is_shown_is_explained_once(traced: Trace) -> None:
+    lines = printed_trace(traced(), 80)
+    for name in ("spread", "rising", "m", "l", "|acc|"):
+        assert sum(line.startswith(f"  {name}: ") for line in lines) == 1
+    assert not any(line.startswith("  shift: ") for line in lines)  # it is 0
+
+
+def printed_trace(found: Traced, width: int) -> list[str]:
+    stream = io.StringIO()
+    print_trace(Console(file=stream, width=width, highlight=False, emoji=False), found, "grade check flash_attention")
+    return stream.getvalue().split("\n")
 
 
 def test_a_right_kernel_ends_with_0_and_its_document_is_whole(grade: Run, tmp_path: Path) -> None:
@@ -83,9 +116,10 @@ def test_the_difference_is_in_the_document(grade: Run, tmp_path: Path) -> None:
         (("flash",), "There is no exercise called 'flash'"),
         (
             ("flash_attention", "--case", "x"),
-            "no case 'x' on this device. It has: ragged_chunks, causal_chunks, one_chunk",
+            "no case 'x'. It has: ragged_chunks, causal_chunks, one_chunk",
         ),
-        (("flash_attention", "--case", "long_sequence_gpu"), "no case 'long_sequence_gpu' on this device."),
+        (("flash_attention", "--case", "long_sequence_gpu"), "long_sequence_gpu does not run on cpu. The cases of "),
+        (("flash_attention", "--case", "gpu_targets"), "gpu_targets compiles the kernels and has no case to run."),
         (("flash_attention", "--row", "20"), "There is no row 20 on this case."),
         (("flash_attention", "--row", "3", "--program", "1"), "There is no row 3 in program 1."),
         (("flash_attention", "--program", "2"), "There is no program 2 on this case: there are programs 0 to 1."),

@@ -141,9 +141,10 @@ def acc_rescaled_after(case, inputs):
 
 
 def alpha_inverted(case, inputs):
-    """Everything is NaN from the first chunk on, as when alpha does not come out as 0 there.
+    """Everything is NaN from the first chunk on, as when the factor exp(old m - new m) does not come out as 0 there.
 
-    Work out alpha by hand, for an old maximum of 1 and a new one of 3, and for the maximum of no keys at all. Should it
+    Work out that factor by hand, for an old maximum of 1 and a new one of 3, and for the maximum of no keys at all.
+    Should it
     be larger or smaller than 1?
     """
     return _kernel(case, inputs, alpha=lambda t: _exp(t.anchor - t.m))
@@ -247,7 +248,8 @@ def masked_probabilities_only(case, inputs):
 def guard_missing(case, inputs):
     """A row that has seen no key yet has maximum -inf, and -inf minus -inf makes it NaN for good.
 
-    Look at both exponents, of alpha and of p, for a row of which every score so far is -inf.
+    Look at both exponents, of the factor exp(old m - new m) and of the weights p, for a row of which every score so
+    far is -inf.
     """
     return _kernel(case, inputs, anchor=lambda t: t.m_new)
 
@@ -339,16 +341,30 @@ def division_forgotten(case, inputs):
     return _kernel(case, inputs, o=lambda t: t.acc)
 
 
-def divided_in_the_loop(case, inputs):
+def divided_in_the_loop(case, inputs, guarded=True):
     """acc is divided by l_i at every chunk, and the next chunk is added to it as if it were still a sum.
 
     Look at where the division stands, and at what acc means when the next chunk begins.
     """
+    return _kernel(case, inputs, after=_divide(guarded), o=lambda t: t.acc)
+
+
+def divided_in_the_loop_and_after(case, inputs, guarded=True):
+    """acc is divided by l_i at every chunk, and once more after the last one: the output comes out far too small.
+
+    How often does a softmax divide by its sum? Look at each place where acc is divided, and at whether it is in the
+    loop.
+    """
+    return _kernel(case, inputs, after=_divide(guarded))
+
+
+def _divide(guarded):
+    """Divides acc by l_i after each chunk; where that is 0, by 1 if ``guarded``."""
 
     def after(t):
-        t.acc = t.acc / torch.where(t.l == 0, 1.0, t.l)
+        t.acc = t.acc / (torch.where(t.l == 0, 1.0, t.l) if guarded else t.l)
 
-    return _kernel(case, inputs, after=after, o=lambda t: t.acc)
+    return after
 
 
 def divided_by_the_maximum(case, inputs):
@@ -944,6 +960,7 @@ _VARIANTS = (
     *((model, _variant(model, "lse_unguarded", _lse_unguarded)) for model in _WITH_L_OF_ZERO),
     *((scores_clamped, _variant(scores_clamped, f"at_{limit}", float(limit))) for limit in (50, 60, 88)),
     *((tf32, _variant(tf32, f"in_{scores}", scores, False)) for scores in _TF32_SCORES),
+    *((model, _variant(model, "unguarded", False)) for model in (divided_in_the_loop, divided_in_the_loop_and_after)),
     (tf32, _variant(tf32, "in_acc", "")),
     (tf32, _variant(tf32, "in_scaled_queries_and_acc", "scaled_queries")),
     (diagonal_skipped, _variant(diagonal_skipped, "rounded", True)),
@@ -982,6 +999,7 @@ MISTAKES = (
     tf32,
     division_forgotten,
     divided_in_the_loop,
+    divided_in_the_loop_and_after,
     divided_by_the_maximum,
     l_along_columns,
     dead_row_divided_by_zero,
@@ -1129,7 +1147,7 @@ SIGNS = (
         "compile-error",
         r"changes its type within the loop",
         "A running value begins with another dtype or shape than it has after a chunk, which a GPU does not accept.\n\n"
-        "Look at the first value of the variable that is named: which shape does it have in the loop?",
+        "Look at the first value of the variable that is named: which dtype and which shape does it have in the loop?",
     ),
     (
         "value_not_set_before",

@@ -125,6 +125,19 @@ def readings(state):
     yield "acc is kept divided by l", {**state, "acc": state["acc"] * state["l"][:, None]}
 
 
+def kept(state):
+    """The expected state as it looks when it is kept in each of these ways, in their order."""
+    yield state
+    yield {**state, "m": state["m"] / 0.6931471805599453}
+    yield {**state, "acc": state["acc"] / torch.where(state["l"] == 0, 1.0, state["l"])[:, None]}
+
+
+def ends(state):
+    """The outputs that a kernel makes of its last state."""
+    found = invariants(state)
+    return {"o": found["acc / l"], "lse": found["m + log(l)"]}
+
+
 def invariants(state):
     """What every right way to keep the state agrees on; a row that has seen no key has -inf and 0."""
     lse = state["m"] + torch.log(state["l"])

@@ -85,6 +85,11 @@ def readings(state):
     yield "", state
 
 
+def kept(state):
+    """The expected state in the one way in which it is kept."""
+    yield state
+
+
 def invariants(state):
     """What every right way to keep the state agrees on; a row that has seen no key has -inf and 0."""
     lse = state["m"] + torch.log(state["l"])

@@ -127,6 +127,11 @@ def _rows_of(rows: Collection[int]) -> str:
     return f"rows {first} to {last}"
 
 
+def taken_before(keys: tuple[int, int]) -> str:
+    """The first chunk is not part of the loop."""
+    return f"What is loaded before the first pass, {span(keys)}, counts as taken in."
+
+
 def fixed(variable: str) -> str:
     """No pass changes a part of the state."""
     return f"No pass of the loop gives {variable} a new value."

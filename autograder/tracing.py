@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import io
+import tokenize
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,11 +43,13 @@ from autograder.trace_words import (
     only_output,
     other_scale,
     right_here,
+    taken_before,
     unchanged,
     unread,
 )
 from autograder.traced import Difference, Line, Step, Traced, TracedCase
 
+_LONGEST_LINE = 400  # characters of a line of code
 _TOO_MUCH = "There was more to record than there is room for: what came last is missing."
 
 
@@ -154,6 +158,8 @@ def _traced(
     if compared.reading or compared.rescaled:
         names = [name for name in expected.invariants(expected.final(program)[0]) if _is_shown(name, compared, expected)]
         notes.insert(0, other_scale(compared.reading, names, right))
+    if compared.before and compared.shown:
+        notes.append(taken_before((min(compared.before), max(compared.before))))
     return TracedCase(
         check.id,
         dict(check.case),
@@ -189,7 +195,7 @@ def _told(
 
 
 def _is_shown(invariant: str, compared: Comparison, expected: Expected) -> bool:
-    return all(role in compared.shown for role in expected.roles(invariant))
+    return not any(role in compared.unknown for role in expected.roles(invariant))
 
 
 def _program(expected: Expected, recording: Recording, verdict: Verdict, request: TraceRequest) -> int:
@@ -377,5 +383,19 @@ class _Lines:
         first, last = max(spans, default=(line, line))
         numbers = [self._module.student_line(number) for number in (first, max(first, last))]
         start, end = numbers[0] or first, numbers[1] or last
-        text = " ".join(row.partition("  #")[0].strip() for row in self._rows[start - 1 : end])
-        return Line(function, start, self._source.locate(start), text)
+        return Line(function, start, self._source.locate(start), _statement(self._rows[start - 1 : end]))
+
+
+def _statement(rows: Sequence[str]) -> str:
+    """Lines of code in one, without comments, and with nothing in it that a terminal obeys."""
+    text = "\n".join(rows)
+    shown = [row.partition("  #")[0] for row in rows]
+    with contextlib.suppress(tokenize.TokenError, SyntaxError):
+        cut = [*rows]
+        for token in tokenize.generate_tokens(io.StringIO(f"(\n{text}\n)").readline):
+            if token.type == tokenize.COMMENT:
+                row, column = token.start
+                cut[row - 2] = rows[row - 2][:column]
+        shown = cut
+    line = printable(" ".join(row.strip().removesuffix("\\").strip() for row in shown)).replace("\n", " ")
+    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 4]} ..."

@@ -52,7 +52,7 @@ class Tiles:
 class Holding:
     """``keys`` are the variables or places, by part; a part may have none.
 
-    ``carried`` is how many of them are there before the first step, ``moving`` the parts that some step assigns, and
+    ``carried`` is how many of them are there before the first step, ``moving`` the parts that each of the loops assigns, and
     ``named`` how many have the stub's name.
     """
 
@@ -110,7 +110,7 @@ def holdings(
             yield Holding(
                 used,
                 carried=sum(key in first for key in used.values()),
-                moving=frozenset(role for role, key in used.items() if _moves(key, steps, first)),
+                moving=frozenset(role for role, key in used.items() if _moves(key, sequence)),
                 named=sum(key == expected.stub_names[role] for role, key in used.items()),
             )
 
@@ -119,6 +119,13 @@ def _fits(tiles: Tiles, item: Held, shape: tuple[int, ...]) -> bool:
     return tiles.fit(item.tile, shape) is not None
 
 
-def _moves(key: str, steps: list[Mapping[str, Held]], first: Mapping[str, Held]) -> bool:
-    known = [first, *steps] if key in first else steps
-    return len({step[key].tile for step in known}) > 1 or len(known) == 1
+def _moves(key: str, sequence: Sequenced) -> bool:
+    """Whether each of the loops assigns a variable anew."""
+    before = None if sequence.before is None else held(sequence.before).get(key)
+    tiles = [None if before is None else before.tile]
+    moved: dict[int, bool] = {}
+    for step in sequence.steps:
+        loop = step.loop if isinstance(step, Pass) else 0
+        tiles.append(held(step)[key].tile)
+        moved[loop] = moved.get(loop, False) or tiles[-1] != tiles[-2]
+    return all(moved.values())

@@ -53,7 +53,7 @@ class Comparison:
     "unread".  ``taken`` are the keys that each step shown takes, ``got`` and ``expected`` the state after it as the
     kernel's variables hold it, ``same`` whether they agree, ``holders`` the variable of each part and the tile in it,
     by step; ``moving`` are the parts that some step assigns, and ``unknown`` are the parts that no variable was found to hold, ``reading`` says how the state is kept, if
-    not as expected, and ``near`` the invariants that are off by no more than the output is, which is little.
+    not as expected, ``before`` are the keys taken in before the first step, and ``near`` the invariants that are off by no more than the output is, which is little.
     """
 
     program: int
@@ -71,6 +71,7 @@ class Comparison:
     rescaled: bool
     finding: Finding | None
     left_out: tuple[tuple[int, int], ...]
+    before: Keys
     near: tuple[str, ...] = ()
 
     @property
@@ -188,11 +189,12 @@ class _Judge:
                     status = dict.fromkeys(self._ends[0], _MADE)
                 else:
                     status = self._status(self.expected.invariants(read), holding)
-                if status:
+                # What a way of keeping it makes of one part shows only where the others come out as well.
+                if status and (number == 0 or len(status) == len(self._ends[0])):
                     alike.setdefault(frozenset(status), []).append(_Reading(sequence, holding, number, status))
         found = []
         for readings in alike.values():
-            readings.sort(key=lambda item: (item.number, -item.holding.carried, -item.holding.named))
+            readings.sort(key=lambda item: (item.number, len(item.holding.keys), *_last_resort(item.holding)))
             found += [self._with_keys(reading) for reading in readings[:_MOST_ALIKE]]
         return found
 
@@ -264,9 +266,8 @@ class _Judge:
             not reading.sequence.helper,
             len(reading.sequence.steps),
             -reading.number,
-            reading.holding.carried,
-            reading.holding.named,
             -len(reading.holding.keys),
+            *(-value for value in _last_resort(reading.holding)),
             reading.sequence.lines,
         )
 
@@ -306,7 +307,7 @@ class _Judge:
         assert reading.taken is not None
         steady = self._steady(reading)
         outcome, finding, left = self._outcome(reading, steady)
-        if outcome in ("unread", "after"):
+        if outcome in ("unread", "after") and not reading.sequence.direct:
             steady = frozenset(name for name in steady if reading.status[name] == _RIGHT)
         known, plain = self.expected.states(self.program, reading.taken.cumulated)
         steps = range(len(reading.sequence.steps))
@@ -314,10 +315,9 @@ class _Judge:
         if outcome == "after" and not steady:  # right in the end, and on its way there in a way of its own
             names = frozenset(name for name, status in reading.status.items() if status == _RIGHT)
             steps = steps[-1:]
-        roles = [
-            role for role in reading.holding.keys if any(role in self.expected.roles(name) for name in names)
-        ]
+        roles = [role for role in reading.holding.keys if any(role in self.expected.roles(name) for name in names)]
         raw, read, bad = self._raw(reading), self._read(reading), self._bad_by_step(reading)
+        implied = [role for role in _known(read[-1]) if role not in reading.holding.keys]
         by_place = reading.sequence.by_place
         rescaled = any(
             not names & set(bad[step])
@@ -325,6 +325,9 @@ class _Judge:
             for step in steps
         )
         first, _, _ = self.expected.tile(self.program)
+        end = self.final[0]
+        kept = self.expected.kept(end, reading.number)
+        otherwise = any(not torch.equal(kept[role], end[role]) for role in roles)
         return Comparison(
             self.program,
             first,
@@ -346,12 +349,13 @@ class _Judge:
                 for step in steps
                 if roles
             ),
-            tuple(role for role in self.expected.stub_names if role not in roles),
+            tuple(role for role in self.expected.stub_names if role not in roles and role not in implied),
             reading.holding.moving,
-            self.expected.readings(self.final[0])[reading.number][0] if roles else "",
+            self.expected.readings(end)[reading.number][0] if otherwise else "",
             rescaled,
             finding,
             left,
+            reading.taken.before,
             tuple(name for name, status in reading.status.items() if status == _NEAR),
         )
 
@@ -379,6 +383,7 @@ class _Judge:
         first, _, _ = self.expected.tile(self.program)
         for step, (raw, read) in enumerate(zip(self._raw(reading), self._read(reading), strict=True)):
             judged = [name for name in self._ends[0] if name in steady]
+            assigned = _known(read)
             fault = find_fault(
                 self.expected,
                 read,
@@ -386,7 +391,7 @@ class _Judge:
                 plain[step],
                 self.rows,
                 judged,
-                reading.holding.keys,
+                assigned,
                 reading.sequence.direct,
                 self._maximal(reading, step),
             )
@@ -398,7 +403,8 @@ class _Judge:
                 right = float(self.expected.kept(known[step], reading.number)[fault.name][self.rows][fault.index])
             astray = loaded_astray(self.expected, reading.sequence, reading.taken, step)
             index = (first + self.rows.start + fault.index[0], *fault.index[1:])
-            return Finding(step, fault.name, fault.role, index, value, right, astray)
+            role = fault.role if fault.role in reading.holding.keys else None
+            return Finding(step, fault.name, role, index, value, right, astray)
         return None
 
     def _maximal(self, reading: _Reading, step: int) -> bool:
@@ -442,6 +448,16 @@ class _Judge:
             if any(not torch.equal(before[role][self.rows], after[role][self.rows]) for role in before):
                 spans.append((missing[0], missing[-1]))
         return tuple(spans)
+
+
+def _last_resort(holding: Holding) -> tuple[int, int]:
+    """What decides between variables that hold the same: being there before the first step, and the stub's names."""
+    return -holding.carried, -holding.named
+
+
+def _known(state: State) -> list[str]:
+    """The parts of a state that hold something."""
+    return [role for role, x in state.items() if not torch.isnan(x).all()]
 
 
 def _gap(got: torch.Tensor, other: torch.Tensor, rows: slice) -> float:

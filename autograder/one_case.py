@@ -154,7 +154,8 @@ def _value(exercise: Exercise, check: Check, key: str, text: str) -> Any:
             return _FLAGS[text.lower()]
         value: int | float = int(text) if isinstance(own, int) else float(text)
     except (KeyError, ValueError):
-        raise UsageError(_range(exercise, check, key)) from None
+        kind = "neither on nor off" if isinstance(own, bool) else "no number of this kind"
+        raise UsageError(f"{text!r} is {kind}: {_range(exercise, check, key)}") from None
     if not _fits(exercise, check, key, value):
         raise UsageError(_range(exercise, check, key))
     return value

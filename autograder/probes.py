@@ -35,7 +35,8 @@ class MassView:
     """One probe whose values are one-hot by chunk of keys, so that ``output`` has one column of weights a chunk.
 
     ``rows`` and ``keys`` are the case's keys for the queries of a tile and the keys of a chunk, ``length`` that for the
-    number of keys.  ``condition`` says in words what is special, ``hidden`` what keys without any weight are.
+    number of keys.  ``condition`` says in words what is special, ``hidden`` what keys without any weight are, ``of``
+    what some keys together are called.
     """
 
     probe: str
@@ -45,6 +46,7 @@ class MassView:
     length: str
     condition: str = ""
     hidden: str = ""
+    of: str = "chunk"
 
     @property
     def probes(self) -> tuple[str, ...]:
@@ -118,6 +120,7 @@ def _mass(entry: Table, probe: ProbeCase, outputs: Mapping[str, str]) -> MassVie
         length=entry.text("length"),
         condition=entry.text("condition", ""),
         hidden=entry.text("hidden", ""),
+        of=entry.text("of", "chunk"),
     )
     if view.output not in outputs:
         raise CourseError(f"{entry.where}: 'output' is {view.output!r}, which is none of those in [compare].")

@@ -90,6 +90,7 @@ class ExerciseResult:
     In a notebook ``line`` counts from the beginning of the code cell ``cell``, both from 1.
     ``counts`` is False where it is left out of points and exit code: optional, or no check of it can run here.
     ``message`` says in a sentence why the exercise is not passed where no check does, and what was noticed.
+    ``closer`` are commands that look closer at a failure.
     """
 
     id: str
@@ -110,6 +111,7 @@ class ExerciseResult:
     remarks: tuple[str, ...] = ()
     cell: int | None = None
     clues: tuple[Clue, ...] = ()
+    closer: tuple[str, ...] = ()
 
     @property
     def begins(self) -> str | None:
@@ -225,7 +227,8 @@ def from_document(document: Mapping[str, Any]) -> RunResult:
             diagnosis = tuple(_make(Diagnosis, one) for one in item["diagnosis"])
             targets = tuple(_make(TargetResult, one) for one in item["gpu_targets"])
             clues = tuple(_make(Clue, one) for one in item.get("clues", ()))
-            parts = {"checks": checks, "diagnosis": diagnosis, "gpu_targets": targets, "clues": clues}
+            closer = _texts(item.get("closer", ()))
+            parts = {"checks": checks, "diagnosis": diagnosis, "gpu_targets": targets, "clues": clues, "closer": closer}
             exercises.append(_make(ExerciseResult, {**item, **parts, "remarks": _texts(item.get("remarks", []))}))
         sandbox = document["sandbox"]
         result = _make(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from autograder.catalogue import TARGET_TIER, Check
+from autograder.catalogue import TARGET_TIER, Check, Exercise
 from autograder.gpu_targets import TargetVerdict
 from autograder.plan import Plan
 from autograder.result import AFTER_A_FAILURE, CheckResult, ExerciseResult
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from autograder.judge.verdict import Verdict
 
 TARGET_CHECK = "gpu_targets"
+
+# What a smaller case can show as well.  What never ends would take its whole time again and again.
+SHRINKABLE = frozenset({"fail", "compile-error"})
 
 
 def check_result(
@@ -84,6 +87,22 @@ def scored(
     else:
         outcome = next(check.outcome for check in counting if check.outcome not in ("pass", "skipped"))
     return _result(plan, outcome, score, seconds, message, tuple(every), not plan.exercise.optional, targets)
+
+
+def closer(exercise: Exercise, checks: Sequence[CheckResult], options: str, whole: bool = True) -> tuple[str, ...]:
+    """The commands that look closer at the first public failure, where there are any; ``options`` name the hand-in.
+
+    Without ``whole`` another function's reference stood in for the student's, which a smaller case has not.
+    """
+    failed = next((check for check in checks if check.outcome not in ("pass", "skipped") and not check.hidden), None)
+    if failed is None:
+        return ()
+    found = []
+    if exercise.traces and failed.outcome == "fail" and failed.measurements:  # the kernel came to its end
+        found.append(f"grade trace {exercise.id}{options}")
+    if exercise.shrink and failed.outcome in SHRINKABLE and whole:
+        found.append(f"grade check {exercise.id} --smallest{options}")
+    return tuple(found)
 
 
 def _target_check(plan: Plan, targets: TargetVerdict, repro: str) -> CheckResult:

@@ -269,7 +269,9 @@ class Grader:
             targets = replace(targets, line=module.student_line(targets.line))
         result = scoring.scored(plan, checks, targets, message, time.perf_counter() - start, self.device, repro)
         diagnosis = self._diagnosis(plan.exercise, result, findings.diagnosis, request)
-        return replace(result, diagnosis=diagnosis, clues=_most_telling(findings.clues, bool(diagnosis)))
+        clues = _most_telling(findings.clues, bool(diagnosis))
+        closer = scoring.closer(plan.exercise, checks, request.repro_options, not failed)
+        return replace(result, diagnosis=diagnosis, clues=clues, closer=closer)
 
     def _diagnosis(
         self, exercise: Exercise, result: ExerciseResult, found: Diagnosis | None, request: Request

@@ -14,12 +14,10 @@ from autograder.catalogue import TARGET_TIER, Check, Course
 from autograder.one_case import Tried, least, planned, run_cases, step
 from autograder.plan import Plan
 from autograder.result import ExerciseResult
+from autograder.scoring import SHRINKABLE
 from autograder.session import Grader, Request
 
 MOST_RUNS = 60
-
-# What a smaller case can show as well.  What never ends would take its whole time again and again.
-_SHRINKABLE = frozenset({"fail", "compile-error"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ def failing_check(exercises: Sequence[ExerciseResult]) -> tuple[str, str] | None
     """The exercise and the id of the first public check that failed and whose case may be made smaller."""
     for exercise in exercises:
         for check in exercise.checks:
-            if check.outcome in _SHRINKABLE and not check.hidden and check.tier != TARGET_TIER:
+            if check.outcome in SHRINKABLE and not check.hidden and check.tier != TARGET_TIER:
                 return exercise.id, check.id
     return None
 
@@ -98,7 +96,7 @@ class _Search:
 
         def take(tried: Tried) -> bool:
             self.runs += 1
-            if tried.outcome in _SHRINKABLE and self._outcome in (None, tried.outcome):
+            if tried.outcome in SHRINKABLE and self._outcome in (None, tried.outcome):
                 self._outcome = tried.outcome
                 found.append(tried)
                 return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 
@@ -12,11 +13,10 @@ from autograder.catalogue import Course, Exercise
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, UsageError
 from autograder.one_case import Tried, named_case, planned, run_cases, shown
 from autograder.protocol import printable
+from autograder.reports.terminal import make_console
 from autograder.result import RunResult
 from autograder.session import Grader, Request
 from autograder.smaller import MOST_RUNS, Smallest, failing_check, smallest_failing
-
-_WIDTH = 80
 
 
 def check_one_case(course: Course, grader: Grader, request: Request, name: str, settings: Sequence[str]) -> int:
@@ -102,7 +102,7 @@ def _say(text: str, indent: int = 0) -> None:
     for paragraph in text.split("\n"):
         lines = textwrap.wrap(
             paragraph,
-            _WIDTH,
+            make_console(sys.stdout).width,
             initial_indent=space,
             subsequent_indent=space,
             break_long_words=False,

@@ -48,7 +48,8 @@ def trace(
     """Show what a streaming kernel keeps after each chunk of keys, beside what it should keep.
 
     The kernel runs in Triton's interpreter, whatever this machine has, on small cases. Each line of the table is one
-    chunk; the first difference is shown with the line of your file that made it. Nothing is graded.
+    chunk; the first difference is shown with the line of your file that made it. What the columns hold, and what
+    the words of the case mean, stands above the table. Nothing is graded.
 
     \b
     Examples:

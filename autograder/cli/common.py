@@ -47,6 +47,10 @@ def shared_options(function: F) -> F:
 class WholeNumber(click.IntRange):
     """A whole number, between bounds if there are any, with words for what is none."""
 
+    def _describe_range(self) -> str:
+        """What help says behind the option: nothing where there are no bounds."""
+        return "" if self.min is None and self.max is None else super()._describe_range()
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number; a usage error says which there are."""
         try:

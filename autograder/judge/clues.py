@@ -34,8 +34,9 @@ def _mass(exercise: Exercise, cases: Mapping[str, Case], replies: Mapping[str, C
         told = mass_clue(view, probe)
         if told is not None:
             rank, text, table = told
-            if view.condition:
-                text = f"{view.condition[:1].upper()}{view.condition[1:]}, {text[:1].lower()}{text[1:]}"
+            rows, keys = len(probe.right[view.output]), probe.check.case[view.length]
+            where = ", ".join(filter(None, (f"With {rows} queries and {keys} keys", view.condition)))
+            text = f"{where}: {text[:1].lower()}{text[1:]}"
             found.append((rank, Clue("mass", text, rank < _WEAK, {**table, "condition": view.condition})))
     return sorted(found, key=lambda item: item[0])[:1]
 

@@ -121,19 +121,23 @@ def _compare_close(
         f"{_got_and_expected(got[index], exact[index])}. {_over_the_bar(wrong, error, bar, layout)}."
     )
     picture = size_picture(error, bar, layout) if layout is not None and _nearly_all(wrong) else None
-    picture = picture or _picture(wrong, layout)
+    picture = picture or (share_picture(wrong, None, layout, by_chance=True) if layout is not None else None)
     return Comparison(name, message, measurements, _where(name, wrong, got, exact, index, picture, said))
 
 
 def _over_the_bar(wrong: torch.Tensor, error: torch.Tensor, bar: float, layout: Layout | None) -> str:
-    """How much is wrong and where: "66 of 2240 elements are over the bar: query tile 2 (rows 64-69), every column"."""
+    """How much is wrong and where: "... are off by more than rounding: query tile 2 (rows 64-69)"."""
     if layout is None:
-        return f"{_count(wrong)} are over the bar{_rows_text(wrong)}"
+        return f"{_count(wrong)} are off by more than rounding{_rows_text(wrong)}"
     if wrong.numel() == 1:
         return "It is the only element"
     if int(wrong.sum()) == 1:
-        return f"{_count(wrong)} is over the bar"
-    said = f"All {wrong.numel()} elements are over the bar" if wrong.all() else f"{_count(wrong)} are over the bar"
+        return f"{_count(wrong)} is off by more than rounding"
+    said = (
+        f"All {wrong.numel()} elements are off by more than rounding"
+        if wrong.all()
+        else f"{_count(wrong)} are off by more than rounding"
+    )
     every_row = bool(wrong.reshape(wrong.shape[0], -1).any(1).all())
     if _nearly_all(wrong) and every_row and (uneven := extremes(error, bar, layout)):
         return f"{said}, {uneven}"

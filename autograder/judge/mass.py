@@ -52,23 +52,25 @@ def mass_clue(view: MassView, probe: Probe) -> tuple[int, str, Mapping[str, Any]
     got, right = copies[0][:, :chunks], right[:, :chunks]
     if float((got - right).abs().max()) < _SEEN:
         return None
-    told = _sentence(view, got, right, _Chunks(chunk, keys), rows)
+    told = _sentence(view, got, right, _Chunks(chunk, keys, view.of), rows)
     tiles = [(first, min(first + rows, len(got)) - 1) for first in range(0, len(got), rows)]
     table = {
         "rows": [list(tile) for tile in tiles],
         "columns": [[c * chunk, min(keys, (c + 1) * chunk) - 1] for c in range(chunks)],
         "got": _means(got, tiles),
         "expected": _means(right, tiles),
+        "of": view.of,
     }
     return *told, table
 
 
 @dataclass(frozen=True, slots=True)
 class _Chunks:
-    """How keys lie in chunks of ``size``."""
+    """How keys lie in chunks of ``size``, and what one is called."""
 
     size: int
     keys: int
+    of: str = "chunk"
 
     @property
     def whole(self) -> int:
@@ -79,7 +81,7 @@ class _Chunks:
         texts = []
         for first, last in spans(chunks):
             start, end = first * self.size, min(self.keys, (last + 1) * self.size) - 1
-            number = f"chunk {first}" if first == last else f"chunks {first}-{last}"
+            number = f"{self.of} {first}" if first == last else f"{self.of}s {first}-{last}"
             texts.append(f"key {start} ({number})" if start == end else f"keys {start}-{end} ({number})")
         return " and ".join(texts)
 
@@ -97,7 +99,7 @@ def _sentence(view: MassView, got: torch.Tensor, right: torch.Tensor, chunks: _C
         return PLACE, f"{_capital(chunks.named(silent))} count for nothing: their values reach no query."
     if (place := _unseen(got, right, chunks, rows)) is not None:
         return PLACE, place
-    if (equal := _alike(got, right, chunks.whole)) is not None:
+    if (equal := _alike(got, right, chunks)) is not None:
         return PLACE, equal
     total, due = got.sum(1), right.sum(1)
     wrong = (total - due).abs() > _SEEN
@@ -129,10 +131,11 @@ def _unseen(got: torch.Tensor, right: torch.Tensor, chunks: _Chunks, rows: int) 
     )
 
 
-def _alike(got: torch.Tensor, right: torch.Tensor, whole: int) -> str | None:
+def _alike(got: torch.Tensor, right: torch.Tensor, chunks: _Chunks) -> str | None:
     """Chunks that count the same for each query, where they should not."""
-    for first, which in ((0, "All whole chunks of keys"), (1, "All whole chunks of keys but the first")):
-        some, due = got[:, first:whole], right[:, first:whole]
+    every = f"All whole {chunks.of}s of keys"
+    for first, which in ((0, every), (1, f"{every} but the first")):
+        some, due = got[:, first : chunks.whole], right[:, first : chunks.whole]
         if some.shape[1] < 2 or float(some.max()) < _SEEN:
             continue
         if float((some.amax(1) - some.amin(1)).max()) < _ALIKE and float((due.amax(1) - due.amin(1)).max()) > _SEEN:

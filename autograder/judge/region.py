@@ -18,6 +18,8 @@ MOST_ROWS, MOST_COLUMNS = 16, 32
 _FEWEST_COLUMNS = 8
 # Fewer than these of a box's elements are "some of" it.
 _ALMOST_ALL = 0.9
+# Where so much is wrong, in no order, what is right is so by chance and worth no word.
+_BUT_CHANCE = 0.95
 # Sizes of error are worth a picture if some cells are this much further off than others.
 _STRUCTURE = 100.0
 # Cells of such a picture are wide, so that the data's own noise averages out.
@@ -36,6 +38,25 @@ class Layout:
     @classmethod
     def of(cls, axes: Sequence[Axis], case: Mapping[str, Any]) -> Layout:
         return cls(tuple(axes), tuple(axis.block(case) for axis in axes))
+
+
+def without_chance(wrong: torch.Tensor) -> torch.Tensor:
+    """A boolean tensor in which the few elements are set that do not hold, by chance, where all around them does.
+
+    An output that is wrong throughout is right here and there, to within rounding.  Elements that are right and have an
+    order, as along a row, a column or a diagonal, or side by side, stay.
+    """
+    if wrong.ndim != 2 or wrong.all() or _by_diagonal(wrong) is not None:
+        return wrong
+    least = 0.5 if float(wrong.double().mean()) >= _BUT_CHANCE else _ALMOST_ALL
+    rows = wrong.double().mean(1) >= least
+    if not rows.any():
+        return wrong
+    columns = wrong[rows].double().mean(0) >= least
+    box = rows[:, None] & columns[None, :]
+    right = (box & ~wrong).double()
+    around = torch.nn.functional.conv2d(right[None, None], torch.ones(1, 1, 3, 3).double(), padding=1)[0, 0] - right
+    return wrong | (box & (around <= 1))
 
 
 def words(wrong: torch.Tensor, layout: Layout) -> str:
@@ -57,7 +78,7 @@ def words(wrong: torch.Tensor, layout: Layout) -> str:
     if (diagonal := _by_diagonal(wrong)) is not None:
         return diagonal
     share = float(wrong[box].double().mean())
-    if box.all():
+    if box.all() or float(wrong.double().mean()) >= _BUT_CHANCE:
         return "almost everywhere" if share >= _ALMOST_ALL else "scattered over all of it"
     return f"{'almost all' if share >= _ALMOST_ALL else 'some'} of {place}"
 
@@ -77,14 +98,19 @@ def extremes(error: torch.Tensor, bar: float, layout: Layout) -> str:
     return ""
 
 
-def share_picture(wrong: torch.Tensor, left: torch.Tensor | None, layout: Layout) -> dict[str, Any] | None:
+def share_picture(
+    wrong: torch.Tensor, left: torch.Tensor | None, layout: Layout, by_chance: bool = False
+) -> dict[str, Any] | None:
     """The share of wrong elements of each cell, and of those ``left`` unwritten; None where a picture adds nothing.
 
-    It adds nothing to one element, nor to an output of which all is wrong in the same way.
+    With ``by_chance`` a wrong output may be right here and there.  A picture adds nothing to one element, nor to an
+    output of which all is wrong in the same way.
     """
     bad = wrong if left is None else wrong | left
     if wrong.numel() < 2 or int(bad.sum()) < 2:
         return None
+    if left is None and by_chance:
+        bad = wrong = without_chance(wrong)
     fields = {"wrong": wrong & ~left if left is not None else wrong}
     if left is not None:
         fields["unwritten"] = left

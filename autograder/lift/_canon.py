@@ -95,7 +95,8 @@ class Normaliser(ast.NodeTransformer):
         if isinstance(value, ast.Constant) and (isinstance(value.value, str) or value.value is Ellipsis):
             return self._dropped(node)
         if isinstance(value, ast.Call) and (name := self._debug_name(value.func)):
-            self.remarks.append(Remark(node.lineno, f"`{name}` is left out while grading."))
+            unseen = ", so that nothing of it is shown" if name.endswith("print") else ""
+            self.remarks.append(Remark(node.lineno, f"`{name}` is left out while grading{unseen}."))
             return self._dropped(node)
         self.generic_visit(node)
         return node

@@ -9,12 +9,13 @@ import itertools
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import TypeGuard
 
 from autograder.lift import _allow, _numbers, _reasons
 from autograder.lift._numbers import Number
 from autograder.lift._reasons import brief, shown
 from autograder.lift._scope import Constant, Other, Path, Scope
-from autograder.lift._types import Refusal, UnknownName
+from autograder.lift._types import Refusal, Remark, UnknownName
 
 
 @dataclass(slots=True)
@@ -31,6 +32,7 @@ class Expressions:
     local: frozenset[str]
     calls: dict[str, None] = field(default_factory=dict)
     constants: dict[str, None] = field(default_factory=dict)
+    remarks: list[Remark] = field(default_factory=list)
 
     def expression(self, node: ast.expr) -> Number | None:
         """Vet an expression; its value if it is arithmetic on literals alone, else None."""
@@ -127,6 +129,10 @@ class Expressions:
                 raise Refusal(
                     node.lineno, "`is` is only for a variable and `None`, `True` or `False`; compare with `==`."
                 )
+        for number, operand in enumerate(operands):
+            if _joined(operand) and (0 < number < len(node.ops) or _orders_truth(node, operand)):
+                self.remarks.append(Remark(operand.lineno, _reasons.compares_joined(ast.unparse(operand))))
+                break
 
     def _can_be_identical(self, left: ast.expr, right: ast.expr) -> bool:
         """Whether ``left is right`` means the same to the compiler and to the interpreter.
@@ -418,3 +424,17 @@ def is_literal(node: ast.expr) -> bool:
 
 def _is_float_of_word(node: ast.Call) -> bool:
     return len(node.args) == 1 and not node.keywords and _numbers.is_float_word(node.args[0])
+
+
+def _joined(node: ast.expr) -> TypeGuard[ast.BinOp]:
+    """Whether `&`, `|` or `^` joins two values.
+
+    ``a < m & b < n`` is ``a < (m & b) < n`` to Python, which nobody means; ``x & 1 == 0`` alone may be meant.
+    """
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr | ast.BitXor)
+
+
+def _orders_truth(node: ast.Compare, operand: ast.BinOp) -> bool:
+    """Whether a larger and a smaller truth value are looked for, as in ``(a < m) & b < n``."""
+    ordered = all(isinstance(operator, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for operator in node.ops)
+    return ordered and any(isinstance(side, ast.Compare) for side in (operand.left, operand.right))

@@ -109,7 +109,7 @@ class _Lift:
         vet = Vet(self.scope, self.callable, self.extra_tl, form.hidden)
         vet.function(node, self.kernels)
         self.bodies[name] = _clean_lines(node, tree, form, self.source, first)
-        self.remarks[name] = remarks + form.remarks
+        self.remarks[name] = remarks + form.remarks + vet.remarks
         last = node.end_lineno or node.lineno
         self.functions[name] = LiftedFunction(
             name, node.lineno, last, tuple(vet.calls), tuple(vet.constants), self.fingerprints[name]

@@ -184,7 +184,17 @@ def option(name: str, *, own: bool) -> str:
 def in_tl(name: str) -> str:
     """What to write for a function of another library: a sentence with a space before it, or nothing."""
     name = _allow.CALLED_ELSEWHERE.get(name, name)
+    if name == "sqrt":  # the one that is tried on plain numbers, such as a head size, which `tl` does not take
+        return " Of a number write `x ** 0.5`, of a tile `tl.sqrt(x)`."
     return f" Write `tl.{name}`." if name in _allow.TL_CALLS else ""
+
+
+def compares_joined(joined: str) -> str:
+    """That `&` and `|` bind before a comparison; ``joined`` is what they join there."""
+    return (
+        f"`&` and `|` come before `<` and its like in Python, so that this line compares with {shown(joined)}. "
+        "Put parentheses around each comparison."
+    )
 
 
 def odd_name(name: str) -> str | None:

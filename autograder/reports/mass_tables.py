@@ -21,18 +21,22 @@ _VISIBLE = 2
 
 @dataclass(frozen=True, slots=True)
 class MassTable:
-    """``got`` and ``expected`` hold percent by query tile and chunk; ``rows`` and ``chunks`` their indices."""
+    """``got`` and ``expected`` hold percent by query tile and chunk; ``rows`` and ``chunks`` their indices.
+
+    ``of`` is what a chunk is called.
+    """
 
     rows: tuple[str, ...]
     chunks: tuple[str, ...]
     got: tuple[tuple[int, ...], ...]
     expected: tuple[tuple[int, ...], ...]
     condition: str
+    of: str = "chunk"
 
     @property
     def title(self) -> str:
         condition = f", {self.condition}" if self.condition else ""
-        return f"attention in percent{condition}: rows down, chunks of keys across"
+        return f"attention in percent{condition}: rows down, {self.of}s of keys across"
 
 
 def read_mass(clue: Clue) -> MassTable | None:
@@ -46,7 +50,7 @@ def read_mass(clue: Clue) -> MassTable | None:
             return None
         if all(abs(x - y) < _VISIBLE for a, b in zip(got, expected, strict=True) for x, y in zip(a, b, strict=True)):
             return None
-        return MassTable(rows, chunks, got, expected, str(clue.table["condition"]))
+        return MassTable(rows, chunks, got, expected, str(clue.table["condition"]), str(clue.table.get("of", "chunk")))
     except (KeyError, TypeError, ValueError, OverflowError):
         return None
 
@@ -56,12 +60,12 @@ def table_lines(table: MassTable, plain: bool = False) -> Iterator[Text]:
     yield Text(table.title)
     heads = [f"rows {row}" for row in table.rows]
     width = max(map(len, heads))
-    width = max(width, len("got, chunk"))
+    width = max(width, len(f"got, {table.of}"))
     cell = max(len(str(x)) for part in (table.got, table.expected) for row in part for x in row) + 1
     cell = max(cell, 4)
     if not plain:
         numbers = "".join(f"{chunk:>{cell}}" for chunk in range(len(table.chunks)))
-        yield Text(f"{'got, chunk':>{width}}{numbers}   expected{numbers}", style="dim")
+        yield Text(f"{f'got, {table.of}':>{width}}{numbers}   expected{numbers}", style="dim")
     for head, got, expected in zip(heads, table.got, table.expected, strict=True):
         line = Text(f"{head}: got" if plain else f"{head:>{width}}")
         for x, y in zip(got, expected, strict=True):

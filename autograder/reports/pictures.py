@@ -77,7 +77,7 @@ def read_picture(where: Mapping[str, Any] | None) -> Picture | None:
     made = where["picture"]
     try:
         rows, columns = _side(made["rows"]), _side(made["columns"])
-        unit = "times the bar" if made["kind"] == "size" else ""
+        unit = "times what is rounding" if made["kind"] == "size" else ""
         if unit:
             shades, legend = _by_size(_grid(made["bars"], rows, columns))
         else:

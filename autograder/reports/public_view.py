@@ -111,6 +111,7 @@ def public_exercise(exercise: ExerciseResult, student: str | None = None) -> Pub
             checks=tuple(_public_check(check) for check in public),
             diagnosis=(),
             clues=(),
+            closer=tuple(_without_dir(command) for command in exercise.closer),
             gpu_targets=tuple(replace(item, original="") if quoted else item for item in exercise.gpu_targets),
         ),
         shares=shares,

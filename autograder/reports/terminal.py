@@ -17,6 +17,7 @@ from rich.text import Text
 from autograder.catalogue import TARGET_TIER
 from autograder.reports.mass_tables import read_mass, table_lines
 from autograder.reports.pictures import read_picture
+from autograder.reports.repeats import first_to_say
 from autograder.reports.terminal_pictures import drawn
 from autograder.result import AFTER_A_FAILURE, CheckResult, ExerciseResult, RunResult
 
@@ -53,6 +54,9 @@ def print_run(console: Console, result: RunResult, plain: bool = False) -> None:
     if story is not None:
         console.print()
         print_story(console, story, plain)
+    for exercise in result.exercises:
+        for remark in exercise.remarks if exercise is not story else ():
+            _say(console, f"Note on {exercise.id}: {remark}", 0)
     others = [item.id for item in result.exercises if item.counts and item.outcome in _BROKEN and item is not story]
     if story is not None and others:
         _say(console, f"also open: {', '.join(others)}   (grade check {others[0]} tells its story)", 0)
@@ -118,13 +122,14 @@ def print_story(console: Console, exercise: ExerciseResult, plain: bool = False)
     if exercise.outcome == "not-started":
         if not exercise.message:
             _say(console, "Not started: the stub is as it was handed out.", 2)
+        _say(console, f"what to write: course/exercises/lesson{exercise.lesson}/{exercise.id}/handout.md", 2)
     else:
         drawn_first = next((check for check in exercise.checks if read_picture(check.where) is not None), None)
-        for check in exercise.checks:
-            _print_check(console, check, plain, check is drawn_first)
+        for check, before in first_to_say(exercise.checks):
+            _print_check(console, check, plain, check is drawn_first, before is not None)
         left_out = [check.id for check in exercise.checks if check.message == AFTER_A_FAILURE]
         if left_out:
-            _say(console, f"not run after the failure: {', '.join(left_out)}", 2)
+            _say(console, f"not run until these pass: {', '.join(left_out)}", 2)
     for clue in exercise.clues:
         _say(console, f"seen: {clue.message}", 2)
         if (table := read_mass(clue)) is not None:
@@ -137,15 +142,20 @@ def print_story(console: Console, exercise: ExerciseResult, plain: bool = False)
     failed = next((check for check in exercise.checks if check.outcome not in ("pass", "skipped")), None)
     if failed is not None and failed.repro:
         console.print(Text(f"  again: {failed.repro}"), soft_wrap=True)  # in one line, to be copied
+    for number, command in enumerate(exercise.closer):
+        label = "look closer: " if number == 0 else " " * len("look closer: ")
+        console.print(Text(f"  {label}{command}"), soft_wrap=True)
     _say(console, f"hint:  grade hint {exercise.id}", 2)
 
 
-def _print_check(console: Console, check: CheckResult, plain: bool, with_picture: bool) -> None:
+def _print_check(console: Console, check: CheckResult, plain: bool, with_picture: bool, again: bool) -> None:
+    """One check; ``again`` if what it says was told before."""
     if check.outcome == "skipped":
         return
     word = Text(f"{check.outcome:<13} ", _style(check.outcome))
-    console.print(Text.assemble("  ", word, check.id, "  (hidden)" if check.hidden else ""))
-    if check.outcome != "pass":
+    more = ("  (hidden)" if check.hidden else "") + ("  (as above)" if again else "")
+    console.print(Text.assemble("  ", word, check.id, more))
+    if check.outcome != "pass" and not again:
         _say(console, check.message, 6)
         if with_picture and (picture := read_picture(check.where)) is not None:
             for line in drawn(picture, plain):

@@ -168,7 +168,8 @@ class _Runner:
             seconds = time.perf_counter() - start
             memory.verify(every)
         except Exception as error:  # noqa: BLE001 - whatever a kernel raises
-            failure = explain(error, self._file, self._job.module)
+            dtypes = {raw.dtype for raw in check.inputs.values()}
+            failure = explain(error, self._file, self._job.module, dtypes=dtypes)
             seconds = time.perf_counter() - start
             return CheckReply(check.id, failure.outcome, failure.message, failure.line, seconds), failure.fatal
         ran = CheckReply(check.id, RAN, "", None, seconds, memory.read_outputs(outputs), measurements)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import traceback
+from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,8 +37,13 @@ _FIXED_CONDITION = (
 )
 
 
-def explain(error: BaseException, student_file: Path, module: str, *, compiling: bool = False) -> Failure:
-    """The failure behind ``error``, which a launch raised; ``compiling`` if nothing was to run."""
+def explain(
+    error: BaseException, student_file: Path, module: str, *, compiling: bool = False, dtypes: Set[str] = frozenset()
+) -> Failure:
+    """The failure behind ``error``, which a launch raised; ``compiling`` if nothing was to run.
+
+    ``dtypes`` are those of the inputs, such as ``float32``.
+    """
     chain = _chain(error)
     line = _line(chain, student_file, module)
     root = chain[-1]
@@ -51,12 +57,22 @@ def explain(error: BaseException, student_file: Path, module: str, *, compiling:
         if "CUDA error" in str(item) or type(item).__name__ == "AcceleratorError":
             text = str(item).splitlines()[0]
             return Failure("crashed", f"The GPU stopped the kernel: {text}. Check masks and offsets.", line, fatal=True)
-    message = _describe(root, compiling)
+    if line is None and _is_an_assertion(root):
+        # Of a launch file's own, and in its words: kernels of students have none.
+        return Failure("compile-error", _said(root), None)
+    message = _describe(root, compiling, dtypes)
     if line is None and not _names_no_line(root):
-        found = "No line of yours shows it: the harness noticed when it used what your function returned."
+        found = "No line of yours shows it: it came out when what your function returns was used."
         message = f"{message.rstrip('.?')}{'?' if message.endswith('?') else '.'} {found}"
-    original = str(getattr(root, "error_message", None) or root).strip()
-    return Failure("compile-error", message, line, original=original)
+    return Failure("compile-error", message, line, original=_said(root))
+
+
+def _is_an_assertion(error: BaseException) -> bool:
+    return isinstance(error, AssertionError) or type(error).__name__ == "CompileTimeAssertionFailure"
+
+
+def _said(error: BaseException) -> str:
+    return str(getattr(error, "error_message", None) or error).strip()
 
 
 def _names_no_line(error: BaseException) -> bool:
@@ -64,13 +80,13 @@ def _names_no_line(error: BaseException) -> bool:
     return str(error).startswith(("PassManager::run", "error encountered during parsing"))
 
 
-def _describe(error: BaseException, compiling: bool) -> str:
-    text = str(getattr(error, "error_message", None) or error).strip()
+def _describe(error: BaseException, compiling: bool, dtypes: Set[str]) -> str:
+    text = _said(error)
     if match := _UNBOUND.search(text):
         return f"{match.group(1)} is used before it has a value."
     if isinstance(getattr(error, "node", None), ast.While) and "'constexpr' object has no attribute" in text:
         return _FIXED_CONDITION
-    if (plain := in_plain_words(text)) is not None:
+    if (plain := in_plain_words(text, dtypes)) is not None:
         return plain
     if isinstance(error, NotOneTruth):
         return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence, Set
 
 from autograder.worker.faults import SINGLE_TRUTHS
 
@@ -10,8 +11,7 @@ from autograder.worker.faults import SINGLE_TRUTHS
 _COMPLAINTS: tuple[tuple[str, str], ...] = (
     (
         r"incompatible dimensions at index (\d+): (\d+) and (\d+)",
-        "Two tiles of different shapes meet here: {1} against {2} along dimension {0}. "
-        "Which index belongs to which axis?",
+        "Two tiles of different shapes meet here: {1} against {2} along axis {0}. Which index belongs to which axis?",
     ),
     (
         r"could not be broadcast together with shapes? (.*)|shape mismatch: (.*)",
@@ -29,7 +29,7 @@ _COMPLAINTS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"Both operands must be same dtype\. Got (\S+) and (\S+)",
-        "tl.dot takes two tiles of one dtype, and these are {0} and {1}. Convert one of them with .to(...).",
+        "tl.dot takes two tiles of one dtype, and these are {0} and {1}.",
     ),
     (
         r"Input shapes should have M >= (\d+), N >= (\d+) and K >= (\d+)",
@@ -84,12 +84,13 @@ _COMPLAINTS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"Expected pointer argument to have shape \[(.*)\] but got \[(.*)\]",
-        "A tile of shape ({0}) meets pointers of shape ({1}). "
+        "A tile of shape ({0}) is stored where the pointers have shape ({1}). "
         "Does a reduction keep its axis (`keep_dims`), or does a `[:, None]` add one?",
     ),
     (
         r"'(?:constexpr|int|float|bool)' object has no attribute|exceeds dtype primitive_bitwidth",
-        "A plain number stands where a tile is wanted.",
+        "A plain number stands where a tile is wanted. Functions of `tl` take tiles; of numbers that are known while "
+        "compiling the kernel, write plain arithmetic, such as `x ** 0.5`.",
     ),
     (
         r"too many indices for tensor of rank (\d+)",
@@ -140,7 +141,7 @@ _COMPLAINTS: tuple[tuple[str, str], ...] = (
     (
         r"^PassManager::run failed$|^error encountered during parsing$",
         "The compiler gave up and named no line. Does a kernel return a value, or a tile stand where `while` or `else` "
-        "wants one truth value? Is a tile or unrolled loop too large?",
+        "wants one truth value? Is a whole number given to `tl.sqrt` or such? Is a tile or unrolled loop too large?",
     ),
 )
 _QUOTED = re.compile(r"'(?:constexpr\[)?(\w+)\]?'")
@@ -148,12 +149,32 @@ _TYPE = re.compile(r"<\[(.*?)\], (\w+)>")
 _PATTERNS = tuple((re.compile(pattern), text) for pattern, text in _COMPLAINTS)
 
 
-def in_plain_words(complaint: str) -> str | None:
-    """The plain sentence for a complaint of Triton's, or None if it is not a known one."""
+def in_plain_words(complaint: str, dtypes: Set[str] = frozenset()) -> str | None:
+    """The plain sentence for a complaint of Triton's, or None if it is not a known one.
+
+    ``dtypes`` are those of the kernel's inputs, such as ``float32``.
+    """
     for pattern, text in _PATTERNS:
         if match := pattern.search(complaint):
-            return text.format(*[_readable(group) for group in match.groups() if group is not None])
+            groups = [_readable(group) for group in match.groups() if group is not None]
+            return text.format(*groups) + (_which(groups, dtypes) if text.startswith("tl.dot takes two tiles") else "")
     return None
+
+
+def _which(found: Sequence[str], dtypes: Set[str]) -> str:
+    """Which of a dot's two types is to go, if all inputs are of one: a sentence with a space before it."""
+    floats = [name for name in dtypes if "float" in name]
+    if len(floats) != 1:
+        return " Which of them was converted on its way?"
+    name = floats[0]
+    others = [dtype for dtype in found if dtype != _SHORT.get(name)]
+    if name == "float32" and len(others) == 1:
+        return f" The inputs are float32: look for what made the other tile {others[0]}, and leave that out."
+    which = f"convert the {others[0]} tile" if len(others) == 1 else "convert both"
+    return f" The inputs are {name}: {which} with .to(tl.{name})."
+
+
+_SHORT = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
 
 
 def _readable(part: str) -> str:

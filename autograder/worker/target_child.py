@@ -61,7 +61,8 @@ def serve_targets(connection: socket.socket, confinement: Confinement) -> None:
                 lowered = _lower(progress, check.id, check.case, job.file_name)
                 reply = CheckReply(check.id, RAN, measurements=_measurements(lowered))
             except Exception as error:  # noqa: BLE001 - whatever the compiler raises
-                failure = explain(error, student_file(job, folder), job.module, compiling=True)
+                dtypes = {dtype for case in check.case["cases"] for dtype, _ in case["inputs"].values()}
+                failure = explain(error, student_file(job, folder), job.module, compiling=True, dtypes=dtypes)
                 message = failure.message
                 if progress is not None and progress.last is not None and _SIZES_MATTER.search(message):
                     message += _tile_sizes(progress.last)

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 
 import pytest
 import torch
 
 from autograder.axes import Axis
 from autograder.judge.compare import compare
-from autograder.judge.region import MOST_COLUMNS, MOST_ROWS, Layout, extremes, share_picture, size_picture, words
+from autograder.judge.region import (
+    MOST_COLUMNS,
+    MOST_ROWS,
+    Layout,
+    extremes,
+    share_picture,
+    size_picture,
+    without_chance,
+    words,
+)
 from autograder.protocol import POISON
 
 ROW, COLUMN = Axis("row", "query tile", "block_m"), Axis("column")
@@ -139,7 +149,9 @@ def test_messages_say_the_region_once_and_in_one_voice() -> None:
     got = exact.clone()
     got[64:] = 2.0
     close = compare("o", "close", got, exact, exact.float(), None, None, TILES)
-    assert close.message.endswith("192 of 2240 elements are over the bar: query tile 2 (rows 64-69), every column.")
+    assert close.message.endswith(
+        "192 of 2240 elements are off by more than rounding: query tile 2 (rows 64-69), every column."
+    )
     assert close.where is not None
     assert close.where["picture"]["wrong"][-1] == [1.0] * 8
     same = compare("o", "exact", got, exact, exact.float(), None, None, TILES)
@@ -149,13 +161,13 @@ def test_messages_say_the_region_once_and_in_one_voice() -> None:
     assert "192 of 2240 elements are like that: query tile 2 (rows 64-69), every column." in special.message
     got[:] = 3.0
     everything = compare("o", "close", got, exact, exact.float(), None, None, TILES)
-    assert everything.message.endswith("All 2240 elements are over the bar.")
+    assert everything.message.endswith("All 2240 elements are off by more than rounding.")
     assert everything.where is not None
     assert "picture" not in everything.where
     got[:] = 1.0
     got[3, 4] = 9.0
     single = compare("o", "close", got, exact, exact.float(), None, None, TILES)
-    assert single.message.endswith("1 of 2240 elements is over the bar.")
+    assert single.message.endswith("1 of 2240 elements is off by more than rounding.")
 
 
 def test_what_was_never_written_is_told_from_what_is_wrong() -> None:
@@ -171,3 +183,34 @@ def test_what_was_never_written_is_told_from_what_is_wrong() -> None:
     assert result.where is not None
     assert [row[0] for row in result.where["picture"]["wrong"]] == [0.0, 1.0, 0.0]
     assert [row[0] for row in result.where["picture"]["unwritten"]] == [0.0, 0.0, 1.0]
+
+
+def test_what_is_right_by_chance_is_worth_no_word_and_no_picture() -> None:
+    layout = Layout.of((ROW, COLUMN), {"block_m": 16})
+    wrong = torch.ones(32, 32, dtype=torch.bool)
+    lucky = torch.randperm(32 * 32, generator=torch.Generator().manual_seed(1))[:40]
+    wrong.view(-1)[lucky] = False
+    assert words(wrong, layout) == "almost everywhere"
+    assert share_picture(wrong, None, layout, by_chance=True) is None
+    assert share_picture(wrong, None, layout) is not None  # what must match exactly is right for a reason
+    upper = wrong & (torch.arange(32) < 20)[:, None]
+    made = share_picture(upper, None, layout, by_chance=True)
+    assert made is not None
+    assert made["rows"]["spans"] == [[0, 15], [16, 19], [20, 31]]
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        lambda row, column: row == 40,
+        lambda row, column: column < 2,
+        lambda row, column: row == column,
+        lambda row, column: (row >= 40) & (column >= 16),
+        lambda row, column: (row >= 56) & (column >= 48),
+    ],
+)
+def test_what_is_right_and_has_an_order_stays_in_the_picture(right: Callable[..., torch.Tensor]) -> None:
+    row, column = torch.arange(64)[:, None], torch.arange(64)[None, :]
+    wrong = ~right(row, column).expand(64, 64)
+    assert torch.equal(without_chance(wrong), wrong)
+    assert share_picture(wrong, None, TILES, by_chance=True) == share_picture(wrong, None, TILES)

@@ -155,6 +155,7 @@ REFUSED = {
     "x = torch.float32": "`torch`",
     "x = numpy_.zeros(3)": "Write `tl.zeros`.",
     "x = math.exp(3)": "`math.exp` cannot be used in a kernel. Write `tl.exp`.",
+    "x = math.sqrt(n)": "`math.sqrt` cannot be used in a kernel. Of a number write `x ** 0.5`, of a tile `tl.sqrt(x)`.",
     "x = math.gamma(3)": "`math`",
     "x = exp(n)": "`exp` is not known in this kernel by that name. Write `tl.exp`.",
     "x = where(n, n, n)": "Write `tl.where`.",

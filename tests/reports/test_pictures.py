@@ -67,7 +67,10 @@ def test_sizes_have_a_legend_in_bars() -> None:
     said = lines(place(kind="size", bars=[[0.5, 20.0], [200.0, 2000.0], [2e4, 1.5e5]]))
     assert said[0] == "o, by size of the error: rows down, columns across"
     assert said[1].endswith("|.-|")
-    assert said[-3:][1:] == [". right   - up to 200   + up to 2,000   x up to 20,000", "# up to 200,000 times the bar"]
+    assert said[-3:][1:] == [
+        ". right   - up to 200   + up to 2,000   x up to 20,000",
+        "# up to 200,000 times what is rounding",
+    ]
 
 
 @pytest.mark.parametrize(

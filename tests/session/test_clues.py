@@ -43,16 +43,29 @@ def wrong(course: Course, cpu_grader: Grader, tmp_path: Path) -> Wrong:
     return grade
 
 
+CASE = "With 70 queries and 102 keys"
 FLASH = "With 32 queries and whole chunks of keys: "
 
 
 @pytest.mark.parametrize(
     ("label", "said"),
     [
-        ("flash_attention/tail_chunk_dropped", "Keys 96-101 (chunk 3) count for nothing: their values reach no query."),
-        ("flash_attention/chunk_stuck", "Only keys 0-31 (chunk 0) count: the values of all others reach no query."),
-        ("flash_attention/causal_forgotten", "With the causal mask, queries give weight to keys in the future."),
-        ("one_shot_attention/causal_forgotten", "With the causal mask, queries give weight to keys in the future."),
+        (
+            "flash_attention/tail_chunk_dropped",
+            CASE + ": keys 96-101 (chunk 3) count for nothing: their values reach no query.",
+        ),
+        (
+            "flash_attention/chunk_stuck",
+            CASE + ": only keys 0-31 (chunk 0) count: the values of all others reach no query.",
+        ),
+        (
+            "flash_attention/causal_forgotten",
+            CASE + ", with the causal mask: queries give weight to keys in the future.",
+        ),
+        (
+            "one_shot_attention/causal_forgotten",
+            "With 55 queries and 55 keys, with the causal mask: queries give weight to keys in the future.",
+        ),
         (
             "flash_attention/chunk_max",
             FLASH + "the result is right with one chunk of keys and wrong from the second on.",
@@ -123,3 +136,37 @@ def test_what_passes_costs_no_further_run(
     assert result.outcome == "pass"
     assert result.clues == ()
     assert ran == [check.id for check in exercise.checks]
+
+
+PIECES = [
+    (
+        "kernel_loads",
+        "return q, k, v",
+        "return q, tl.max(k, 1), v",
+        "load_tiles returns k with shape (32,), where (32, 32) is",
+    ),
+    (
+        "score_mask",
+        "return s",
+        "return tl.max(s, 1)",
+        "mask_scores returns s with shape (16,), where (16, 16) is",
+    ),
+    ("ghost_row_pin", "return m", "return m[:, None]", "pin_ghost_rows returns m with shape (32, 1), where (32,) is"),
+    (
+        "online_softmax_update",
+        "return m_i, l_i, acc",
+        "return m_i, l_i[:, None] + 0 * acc, acc",
+        "online_softmax_update returns l_i with shape (16, 16), where (16,) is expected.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("exercise", "old", "new", "says"), PIECES)
+def test_what_comes_back_in_another_shape_is_not_spread_in_silence(
+    wrong: Wrong, exercise: str, old: str, new: str, says: str
+) -> None:
+    result = wrong(exercise, "", old, new)
+    message = next(check.message for check in result.checks if check.outcome == "compile-error")
+    assert message.startswith(says)
+    assert "Is a `[:, None]` missing, or one too many?" in message
+    assert "harness" not in message

@@ -11,7 +11,7 @@ SAID = {
     """TypeError("'NoneType' object is not subscriptable")""": "Nothing comes back",
     "cannot convert None of type <class 'NoneType'> to tensor": "Nothing comes back",
     "Expected pointer argument to have shape ['constexpr[32]', 'constexpr[32]'] but got ['constexpr[32]']": (
-        "A tile of shape (32, 32) meets pointers of shape (32). "
+        "A tile of shape (32, 32) is stored where the pointers have shape (32). "
     ),
     "input and other must have equal ranks >= 2": "two tiles of two axes each",
     "input and other must have equal reduction dimensions": "Is one of them to be transposed?",
@@ -54,3 +54,25 @@ def test_complaints_are_put_into_plain_words(complaint: str, words: str) -> None
 
 def test_what_is_not_known_has_no_plain_words() -> None:
     assert in_plain_words("a complaint of another kind") is None
+
+
+@pytest.mark.parametrize(
+    ("found", "dtypes", "says"),
+    [
+        (
+            "fp16 and fp32",
+            {"float32"},
+            "The inputs are float32: look for what made the other tile fp16, and leave that",
+        ),
+        ("fp32 and bf16", {"float32", "int32"}, "what made the other tile bf16"),
+        ("fp32 and fp16", {"float16"}, "The inputs are float16: convert the fp32 tile with .to(tl.float16)."),
+        ("fp32 and bf16", {"float16"}, "convert both with .to(tl.float16)."),
+        ("fp32 and fp16", {"float16", "float32"}, "Which of them was converted on its way?"),
+        ("fp32 and fp16", set(), "Which of them was converted on its way?"),
+    ],
+)
+def test_two_types_in_a_dot_are_brought_to_that_of_the_inputs(found: str, dtypes: set[str], says: str) -> None:
+    plain = in_plain_words(f"Both operands must be same dtype. Got {found}", dtypes)
+    assert plain is not None
+    assert f"these are {found}." in plain
+    assert says in plain

@@ -12,6 +12,7 @@ from autograder.gpu_targets import KNOWN_AS, SHARED_LIMITS
 from autograder.reports.html._drawing import Drawing, drawing
 from autograder.reports.html._words import Outcome, check_outcome
 from autograder.reports.public_view import PublicExercise, Share
+from autograder.reports.repeats import first_to_say
 from autograder.result import AFTER_A_FAILURE, CheckResult, TargetResult
 
 Facts = tuple[tuple[str, str], ...]
@@ -32,14 +33,13 @@ class CheckView:
     share: Share | None
     measured: str
     facts: Facts
-    repro: str
     ran: bool
     drawing: Drawing | None
 
 
 @dataclass(frozen=True, slots=True)
 class TargetView:
-    """One GPU target; ``original`` is the compiler's own text."""
+    """A GPU target, or several of which the same is to be said; ``original`` is the compiler's own text."""
 
     name: str
     outcome: Outcome
@@ -50,36 +50,38 @@ class TargetView:
 
 def check_views(exercise: PublicExercise) -> tuple[CheckView, ...]:
     """All public checks of an exercise, in their order."""
-    return tuple(_check(check, exercise.shares.get(check.id)) for check in exercise.result.checks)
-
-
-def target_views(targets: Sequence[TargetResult]) -> tuple[TargetView, ...]:
-    """The GPU targets of an exercise."""
     return tuple(
-        TargetView(
-            name=f"{KNOWN_AS[item.target]} ({item.target})" if item.target in KNOWN_AS else item.target,
-            outcome=check_outcome(item.outcome),
-            used=_used(item),
-            message=item.message,
-            original=item.original,
-        )
-        for item in targets
+        _check(check, exercise.shares.get(check.id), before) for check, before in first_to_say(exercise.result.checks)
     )
 
 
-def _check(check: CheckResult, share: Share | None) -> CheckView:
+def target_views(targets: Sequence[TargetResult]) -> tuple[TargetView, ...]:
+    """The GPU targets of an exercise; those of which the same is to be said are one."""
+    alike: dict[tuple[str, str, str, str], list[str]] = {}
+    for item in targets:
+        name = f"{KNOWN_AS[item.target]} ({item.target})" if item.target in KNOWN_AS else item.target
+        alike.setdefault((item.outcome, _used(item), item.message, item.original), []).append(name)
+    return tuple(
+        TargetView(", ".join(names), check_outcome(outcome), used, message, original)
+        for (outcome, used, message, original), names in alike.items()
+    )
+
+
+def _check(check: CheckResult, share: Share | None, before: CheckResult | None) -> CheckView:
+    """One check; what an earlier one, ``before``, has said is not said again."""
     failed = check.outcome not in ("pass", "skipped")
+    message = "" if check.outcome == "pass" or check.message == "Not run." else check.message
+    told = failed and before is None
     return CheckView(
         id=check.id,
         outcome=check_outcome(check.outcome),
         proves=check.proves,
-        message="" if check.outcome == "pass" or check.message == "Not run." else check.message,
+        message=f"As {before.id} above." if before is not None else message,
         share=share,
         measured="" if failed else _measured(check.measurements),
-        facts=(*_place(check.where), *_errors(check.measurements)) if failed else (),
-        repro=(check.repro or "") if failed else "",
+        facts=(*_place(check.where), *_errors(check.measurements)) if told else (),
         ran=check.outcome != "skipped" or (check.tier == TARGET_TIER and check.message != AFTER_A_FAILURE),
-        drawing=drawing(check.where) if failed else None,
+        drawing=drawing(check.where) if told else None,
     )
 
 
@@ -88,7 +90,7 @@ def _measured(values: Mapping[str, Any]) -> str:
     error, bar = _number(values.get("error")), _number(values.get("bar"))
     if error is None or bar is None:
         return ""
-    return "exact" if bar == 0 else f"error {error:.2g}, bar {bar:.2g}"
+    return "matches exactly" if bar == 0 else f"error {error:.2g}, bar {bar:.2g}"
 
 
 def _errors(values: Mapping[str, Any]) -> Facts:
@@ -129,16 +131,8 @@ def _place(where: Mapping[str, Any] | None) -> Facts:
         if (value := _number(where.get(name))) is not None:
             facts.append((label, f"{value:.6g}"))
     if isinstance(where.get("wrong"), int) and isinstance(where.get("of"), int):
-        facts.append(("Wrong elements", f"{where['wrong']:,} of {where['of']:,}{_rows(where.get('rows'))}"))
+        facts.append(("Wrong elements", f"{where['wrong']:,} of {where['of']:,}"))
     return tuple(facts)
-
-
-def _rows(spans: Any) -> str:
-    if not isinstance(spans, list) or not spans or not all(isinstance(span, list) and len(span) == 2 for span in spans):
-        return ""
-    shown = [str(first) if first == last else f"{first}–{last}" for first, last in spans[:6]]
-    several = len(spans) > 1 or spans[0][0] != spans[0][1]
-    return f", along the first axis at {', '.join(shown)}{' and more' if len(spans) > 6 else ''}" if several else ""
 
 
 def _used(target: TargetResult) -> str:

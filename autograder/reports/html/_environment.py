@@ -19,6 +19,8 @@ from autograder.reports.public_view import points_text, points_word
 # Joiners are characters of Persian, of Indian scripts and of emoji; they reorder nothing.
 _JOINERS = "\u200c\u200d"
 _CODE = re.compile(r"`([^`\n]+)`")
+# Numbers with a minus within or before them, and the options of commands.
+_BREAKS = re.compile(r"(?<![\w.&;#-])-?\d[\d.]*e-\d+|(?<![\w.&;#-])-\d[\d.]*|(?<![\w-])--[a-z]+")
 
 
 @lru_cache(maxsize=1)
@@ -54,8 +56,9 @@ def shown(value: Any) -> Any:
 
 
 def prose(text: str) -> Markup:
-    """A sentence as markup: escaped, and what stands between backticks set as code."""
-    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(shown(text)))))
+    """A sentence as markup: escaped, what stands between backticks set as code, and no number broken at its sign."""
+    marked = _CODE.sub(r"<code>\1</code>", str(escape(shown(text))))
+    return Markup(_BREAKS.sub(r'<span class="whole">\g<0></span>', marked))
 
 
 def encoded(text: str) -> str:

@@ -11,15 +11,22 @@ from autograder.bulk.grades import ExerciseGrade, StudentGrade
 from autograder.bulk.submissions import AN_EARLIER_ONE
 from autograder.reports.html._checks import CheckView, TargetView, check_views, target_views
 from autograder.reports.html._environment import inline_svg, render
-from autograder.reports.html._words import Outcome, outcome
+from autograder.reports.html._words import Outcome, counted, outcome
 from autograder.reports.html.comments import Comments
 from autograder.reports.mass_tables import MassTable, read_mass
 from autograder.reports.public_view import PublicExercise, points_word, public_run
+from autograder.result import ExerciseResult
+
+_FINE = ("pass", "skipped")
 
 
 @dataclass(frozen=True, slots=True)
 class ExerciseView:
-    """One exercise as the page shows it; ``rules`` say what changed the score after grading."""
+    """One exercise as the page shows it; ``rules`` say what changed the score after grading.
+
+    ``again`` repeats its checks, ``closer`` are commands that look closer at a failure, and ``folded`` sums up the
+    tables of an exercise that is passed, which are folded away.
+    """
 
     id: str
     title: str
@@ -40,6 +47,9 @@ class ExerciseView:
     picture: Markup | None
     hint: bool
     clues: tuple[ClueView, ...]
+    again: str
+    closer: tuple[str, ...]
+    folded: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +131,15 @@ def _exercise(
         picture=inline_svg(picture) if picture else None,
         hint=not result.passed and result.outcome not in ("skipped", "grader-error"),
         clues=tuple(ClueView(clue.message, read_mass(clue)) for clue in seen.clues),
+        again=next((check.repro for check in result.checks if check.repro and check.outcome not in _FINE), ""),
+        closer=result.closer,
+        folded=_folded(result) if result.passed else "",
     )
+
+
+def _folded(result: ExerciseResult) -> str:
+    """What is folded away of an exercise that is passed: ``6 checks passed``."""
+    return f"{counted(sum(check.outcome == 'pass' for check in result.checks), 'public check')} passed"
 
 
 def _rules(grade: ExerciseGrade) -> tuple[str, ...]:

@@ -141,9 +141,10 @@ def acc_rescaled_after(case, inputs):
 
 
 def alpha_inverted(case, inputs):
-    """Everything is NaN from the first chunk on, as when alpha does not come out as 0 there.
+    """Everything is NaN from the first chunk on, as when the factor exp(old m - new m) does not come out as 0 there.
 
-    Work out alpha by hand, for an old maximum of 1 and a new one of 3, and for the maximum of no keys at all. Should it
+    Work out that factor by hand, for an old maximum of 1 and a new one of 3, and for the maximum of no keys at all.
+    Should it
     be larger or smaller than 1?
     """
     return _kernel(case, inputs, alpha=lambda t: _exp(t.anchor - t.m))
@@ -247,7 +248,8 @@ def masked_probabilities_only(case, inputs):
 def guard_missing(case, inputs):
     """A row that has seen no key yet has maximum -inf, and -inf minus -inf makes it NaN for good.
 
-    Look at both exponents, of alpha and of p, for a row of which every score so far is -inf.
+    Look at both exponents, of the factor exp(old m - new m) and of the weights p, for a row of which every score so
+    far is -inf.
     """
     return _kernel(case, inputs, anchor=lambda t: t.m_new)
 
@@ -1144,7 +1146,7 @@ SIGNS = (
         "compile-error",
         r"changes its type within the loop",
         "A running value begins with another dtype or shape than it has after a chunk, which a GPU does not accept.\n\n"
-        "Look at the first value of the variable that is named: which shape does it have in the loop?",
+        "Look at the first value of the variable that is named: which dtype and which shape does it have in the loop?",
     ),
     (
         "value_not_set_before",

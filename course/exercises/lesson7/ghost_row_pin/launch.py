@@ -7,6 +7,13 @@ import triton
 import triton.language as tl
 
 
+@triton.constexpr_function
+def misshapen(what, shape, wanted):
+    """The words for a tile that comes back with another shape than it should; both known while compiling."""
+    got, right = (str(tuple(int(getattr(n, "value", n)) for n in sizes)) for sizes in (shape, wanted))
+    return f"{what} with shape {got}, where {right} is expected. Is a `[:, None]` missing, or one too many?"
+
+
 @triton.jit
 def harness(
     s_ptr,
@@ -21,6 +28,7 @@ def harness(
     offs_n = tl.arange(0, BLOCK_N)
     s = tl.load(s_ptr + offs_m[:, None] * BLOCK_N + offs_n[None, :])
     m = pin_ghost_rows(s, offs_m, NSEQ)
+    tl.static_assert(m.shape == (BLOCK_M,), misshapen("pin_ghost_rows returns m", m.shape, (BLOCK_M,)))
     p = tl.exp(s - m[:, None])
     l = tl.sum(p, 1)
     l = tl.where(l == 0.0, 1.0, l)

@@ -4,6 +4,13 @@ import triton
 import triton.language as tl
 
 
+@triton.constexpr_function
+def misshapen(what, shape, wanted):
+    """The words for a tile that comes back with another shape than it should; both known while compiling."""
+    got, right = (str(tuple(int(getattr(n, "value", n)) for n in sizes)) for sizes in (shape, wanted))
+    return f"{what} with shape {got}, where {right} is expected. Is a `[:, None]` missing, or one too many?"
+
+
 @triton.jit
 def harness(
     q_ptr,
@@ -23,6 +30,9 @@ def harness(
     offs_n = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
     offs_d = tl.arange(0, BLOCK_D)
     q, k, v = load_tiles(q_ptr, k_ptr, v_ptr, offs_m, offs_n, offs_d, NSEQ, HEAD)
+    tl.static_assert(q.shape == (BLOCK_M, BLOCK_D), misshapen("load_tiles returns q", q.shape, (BLOCK_M, BLOCK_D)))
+    tl.static_assert(k.shape == (BLOCK_N, BLOCK_D), misshapen("load_tiles returns k", k.shape, (BLOCK_N, BLOCK_D)))
+    tl.static_assert(v.shape == (BLOCK_N, BLOCK_D), misshapen("load_tiles returns v", v.shape, (BLOCK_N, BLOCK_D)))
     tile = tl.program_id(0) * tl.num_programs(1) + tl.program_id(1)
     q_tile = (tile * BLOCK_M + tl.arange(0, BLOCK_M)[:, None]) * BLOCK_D + offs_d[None, :]
     kv_tile = (tile * BLOCK_N + tl.arange(0, BLOCK_N)[:, None]) * BLOCK_D + offs_d[None, :]

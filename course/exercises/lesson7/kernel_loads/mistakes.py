@@ -59,7 +59,7 @@ def _pairs(case, inputs, q=None, k=None, v=None):
                 for name, load in loads.items():
                     tile = load(offs_m, offs_n)
                     if tile.shape != found[name].shape[2:]:
-                        raise _MISFIT
+                        raise _StoppedError(f"returns {name} with shape")
                     found[name][i, j] = tile
     except _StoppedError as stopped:
         return str(stopped)
@@ -295,6 +295,24 @@ def key_tile_transposed(case, inputs):
     return _pairs(case, inputs, k=lambda offs_m, offs_n: _rows(case, inputs["k"], offs_n).T)
 
 
+def offsets_along_one_axis(case, inputs, names="qkv"):
+    """All rows of a tile are the same: its offsets have one axis, so that row and column grow together.
+
+    An offset is needed for each row and each column. Which of the two vectors runs down the rows, with [:, None], and
+    which along the columns, with [None, :]?
+    """
+
+    def load(x, rows):
+        if len(rows) != case["head"]:
+            raise _MISFIT
+        diagonal = (rows * case["head"] + torch.arange(case["head"])).expand(len(rows), -1)
+        return _read(case, x, diagonal, rows[:, None] < case["nseq"])
+
+    found = _each(case, inputs, load, names)
+    # Which of the two stops a kernel first depends on the order of its lines.
+    return rf"{_MISFIT}|loads outside [{names}]\b" if isinstance(found, str) else found
+
+
 def tiles_in_half_precision(case, inputs, names="qkv"):
     """The values come back rounded to float16: most of them have lost their last digits.
 
@@ -334,6 +352,7 @@ _IN_SOME_LOADS = (
     row_stride_forgotten,
     row_stride_is_length,
     column_major,
+    offsets_along_one_axis,
     tiles_in_half_precision,
 )
 
@@ -386,6 +405,7 @@ MISTAKES = (
     keys_and_values_swapped,
     query_pointer_swapped,
     key_tile_transposed,
+    offsets_along_one_axis,
     tiles_in_half_precision,
     *(variant for _, variant in _VARIANTS),
 )

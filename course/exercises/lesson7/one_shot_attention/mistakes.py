@@ -379,12 +379,14 @@ def weights_in_half(case, inputs, way=_SCAFFOLD):
 
     Look at the dtypes of the operands of the second tl.dot.
     """
+    if case["scale"] ** 2 * case["head"] > 1.5:
+        return {}  # the float32 rounding of wider scores decides to which float16 a weight is rounded
 
     def half(x):
         return x.half().double()
 
     def product(t):
-        return half(t.p / t.l) @ half(t.v) if way[1] else half(t.p) @ half(t.v) / t.l
+        return half(_f32(t.p / t.l)) @ half(t.v) if way[1] else half(t.p) @ half(t.v) / t.l
 
     return _kernel(case, inputs, product=product)
 

@@ -4,6 +4,13 @@ import triton
 import triton.language as tl
 
 
+@triton.constexpr_function
+def misshapen(what, shape, wanted):
+    """The words for a tile that comes back with another shape than it should; both known while compiling."""
+    got, right = (str(tuple(int(getattr(n, "value", n)) for n in sizes)) for sizes in (shape, wanted))
+    return f"{what} with shape {got}, where {right} is expected. Is a `[:, None]` missing, or one too many?"
+
+
 @triton.jit
 def harness(
     s_ptr,
@@ -27,6 +34,12 @@ def harness(
         s = tl.load(s_ptr + offs_m[:, None] * num_keys + offs_n[None, :])
         v = tl.load(v_ptr + offs_n[:, None] * BLOCK_D + offs_d[None, :])
         m_i, l_i, acc = online_softmax_update(m_i, l_i, acc, s, v)
+        tl.static_assert(m_i.shape == (BLOCK_M,), misshapen("online_softmax_update returns m_i", m_i.shape, (BLOCK_M,)))
+        tl.static_assert(l_i.shape == (BLOCK_M,), misshapen("online_softmax_update returns l_i", l_i.shape, (BLOCK_M,)))
+        tl.static_assert(
+            acc.shape == (BLOCK_M, BLOCK_D),
+            misshapen("online_softmax_update returns acc", acc.shape, (BLOCK_M, BLOCK_D)),
+        )
     tl.store(m_ptr + offs_m, m_i)
     tl.store(l_ptr + offs_m, l_i)
     tl.store(acc_ptr + offs_m[:, None] * BLOCK_D + offs_d[None, :], acc)

@@ -130,7 +130,7 @@ def acc_overwritten(case, inputs):
 
 
 def alpha_on_the_new_part(case, inputs, carry=_same):
-    """alpha is applied to the new chunk, and the old sums stay as they are.
+    """The factor exp(old m - new m) is applied to the new chunk, and the old sums stay as they are.
 
     The chunk is measured against the new maximum already. Which sums are still measured against the old one?
     """
@@ -142,18 +142,19 @@ def alpha_on_the_new_part(case, inputs, carry=_same):
 
 
 def alpha_inverted(case, inputs):
-    """Everything is NaN from the first chunk on, as when alpha does not come out as 0 there.
+    """Everything is NaN from the first chunk on, as when the factor exp(old m - new m) does not come out as 0 there.
 
-    m_i is -inf before the first chunk. Work out alpha by hand then: which sign does its exponent have, and what is exp of
+    m_i is -inf before the first chunk. Work out that factor by hand then: which sign does its exponent have, and
+    what is exp of
     it?
     """
     return _stream(case, inputs, lambda c: c.state(alpha=torch.exp(c.m_safe - c.m)))
 
 
 def alpha_along_columns(case, inputs, carry=_same):
-    """alpha is spread along the columns of acc, where every row has its own.
+    """The factor exp(old m - new m) is spread along the columns of acc, where every row has its own.
 
-    acc is (BLOCK_M, BLOCK_D) and alpha is (BLOCK_M,). Along which axis of acc does alpha have to run?
+    acc is (BLOCK_M, BLOCK_D) and the factor is (BLOCK_M,). Along which axis of acc does it have to run?
     """
 
     def update(c):
@@ -163,9 +164,11 @@ def alpha_along_columns(case, inputs, carry=_same):
 
 
 def alpha_per_chunk_max(case, inputs):
-    """alpha goes by the maximum of the chunk alone: it is above 1 when a chunk stays below the running maximum.
+    """The factor for the old sums goes by the maximum of the chunk alone: it is above 1 when a chunk stays below the
+    running maximum.
 
-    p and alpha have to be measured against one and the same maximum. Which one is it in each of them?
+    The weights p and the factor exp(old m - new m) have to be measured against one and the same maximum. Which one
+    is it in each of them?
     """
     return _stream(case, inputs, lambda c: c.state(alpha=torch.exp(c.m - torch.where(c.top == -_INF, c.m_safe, c.top))))
 
@@ -173,7 +176,8 @@ def alpha_per_chunk_max(case, inputs):
 def p_uses_chunk_max(case, inputs):
     """p is measured against the maximum of its own chunk, while l and acc go by the running one.
 
-    p and alpha have to be measured against one and the same maximum. Which one is it in each of them?
+    The weights p and the factor exp(old m - new m) have to be measured against one and the same maximum. Which one
+    is it in each of them?
     """
     return _stream(case, inputs, lambda c: c.state(p=torch.exp(c.s - _finite(c.top)[..., None])))
 
@@ -187,7 +191,7 @@ def p_uses_old_max(case, inputs):
 
 
 def chunk_max(case, inputs):
-    """The chunk's maximum replaces the running one: when scores fall far, alpha overflows.
+    """The chunk's maximum replaces the running one: when scores fall far, the factor exp(old m - new m) overflows.
 
     The running maximum never falls. What should it be after a chunk that lies below it?
     """
@@ -305,7 +309,8 @@ def _powers_of_2(c):
 
 
 def exp2_in_alpha_only(case, inputs):
-    """alpha is a power of 2 and p is a power of e: the old sums shrink too little when the maximum grows.
+    """The factor for the old sums is a power of 2, and p a power of e: the old sums shrink too little when the
+    maximum grows.
 
     Both rescale the same weights. Which function is used for each of them, and with which factor?
     """
@@ -325,7 +330,8 @@ def maximum_in_base_two(case, inputs):
 def no_guard(case, inputs):
     """Rows that have not seen a key yet turn to NaN: their maximum is -inf, and (-inf) - (-inf) is NaN.
 
-    Both exponents meet it, in alpha and in p. What could they subtract while the new maximum is still -inf?
+    Both exponents meet it, in the factor exp(old m - new m) and in the weights p. What could they subtract while the
+    new maximum is still -inf?
     """
 
     def update(c):
@@ -432,9 +438,10 @@ SIGNS = (
     (
         "rows_meet_columns",
         "compile-error",
-        r"shapes meet here: (?:32 against 16|16 against 32) along dimension 0\.(?!.*the harness noticed)",
+        r"shapes meet here: (?:32 against 16|16 against 32) along axis 0\.(?!.*it came out when)",
         "Two values meet here of which one is as long as a tile has rows, and the other as a tile has columns.\n\n"
-        "m_i, l_i and alpha have one number for each row. Which axis has to go in a reduction, and which index "
+        "m_i, l_i and the factor between maxima have one number for each row. Which axis has to go in a reduction, "
+        "and which index "
         "belongs to which axis?",
     ),
     (

@@ -4,6 +4,13 @@ import triton
 import triton.language as tl
 
 
+@triton.constexpr_function
+def misshapen(what, shape, wanted):
+    """The words for a tile that comes back with another shape than it should; both known while compiling."""
+    got, right = (str(tuple(int(getattr(n, "value", n)) for n in sizes)) for sizes in (shape, wanted))
+    return f"{what} with shape {got}, where {right} is expected. Is a `[:, None]` missing, or one too many?"
+
+
 @triton.jit
 def harness(
     s_ptr,
@@ -19,7 +26,9 @@ def harness(
     offs_n = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
     tile = offs_m[:, None] * stride + offs_n[None, :]
     s = tl.load(s_ptr + tile)
-    tl.store(out_ptr + tile, mask_scores(s, offs_m, offs_n, NSEQ, CAUSAL))
+    s = mask_scores(s, offs_m, offs_n, NSEQ, CAUSAL)
+    tl.static_assert(s.shape == (BLOCK_M, BLOCK_N), misshapen("mask_scores returns s", s.shape, (BLOCK_M, BLOCK_N)))
+    tl.store(out_ptr + tile, s)
 
 
 def outputs(case):

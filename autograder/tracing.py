@@ -156,7 +156,9 @@ def _traced(
     if outcome == "differs" and compared.finding is not None:
         difference = _difference(compared, compared.finding, expected, recording, contracts, lines)
     if compared.reading or compared.rescaled:
-        names = [name for name in expected.invariants(expected.final(program)[0]) if _is_shown(name, compared, expected)]
+        names = [
+            name for name in expected.invariants(expected.final(program)[0]) if _is_shown(name, compared, expected)
+        ]
         notes.insert(0, other_scale(compared.reading, names, right))
     if compared.before and compared.shown:
         notes.append(taken_before((min(compared.before), max(compared.before))))
@@ -175,9 +177,7 @@ def _traced(
     )
 
 
-def _told(
-    compared: Comparison, expected: Expected, right: bool, verdict: str, lines: _Lines
-) -> tuple[str, str]:
+def _told(compared: Comparison, expected: Expected, right: bool, verdict: str, lines: _Lines) -> tuple[str, str]:
     """The outcome of a case, and a sentence where there is no difference to tell of."""
     unknown, shown = list(compared.unknown), compared.shown
     if right:
@@ -265,7 +265,9 @@ def _steps(compared: Comparison, expected: Expected, row: int) -> list[Step]:
 def _chunk(keys: Collection[int], expected: Expected) -> int | None:
     """The number of the chunk in which all of these keys lie."""
     inside = [
-        number for number, (first, last) in enumerate(expected.chunks) if keys and first <= min(keys) <= max(keys) <= last
+        number
+        for number, (first, last) in enumerate(expected.chunks)
+        if keys and first <= min(keys) <= max(keys) <= last
     ]
     return inside[0] if inside else None
 

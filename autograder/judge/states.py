@@ -96,9 +96,7 @@ def compare_states(
         CourseError: the oracle lacks what traces need.
     """
     judge = _Judge(expected, recording, program, row, outputs or {})
-    found = list(
-        sequences(recording, functions, program, len(expected.stub_names), expected.streamed, expected.keys)
-    )
+    found = list(sequences(recording, functions, program, len(expected.stub_names), expected.streamed, expected.keys))
     if any(sequence.direct for sequence in found):
         found = [sequence for sequence in found if sequence.direct]
     read = [reading for sequence in found for reading in judge.readings(sequence)]
@@ -211,8 +209,10 @@ class _Judge:
             if wrong(got, exact[name], plain[name])[self.rows].any():
                 if is_made and name in self.wrong:
                     found[name] = _MADE
-            elif name in self.wrong and made is not None and _gap(got, made, self.rows) <= _gap(
-                got, exact[name], self.rows
+            elif (
+                name in self.wrong
+                and made is not None
+                and _gap(got, made, self.rows) <= _gap(got, exact[name], self.rows)
             ):
                 found[name] = _NEAR
             else:

@@ -188,7 +188,7 @@ def _told(compared: Comparison, expected: Expected, right: bool, verdict: str, l
         return "differs", ""
     loops = [at for line in compared.sequence.lines if (at := lines.at(compared.sequence.function, line)) is not None]
     if compared.outcome == "short":
-        return "after", left_out(loops, len(compared.same), compared.left_out)
+        return "after", left_out(loops, len(compared.same), compared.left_out, compared.whole)
     if compared.outcome == "unread":
         return "unrecognised", unread(unknown or list(expected.stub_names), shown, compared.near, verdict)
     return "after", only_output(loops[-1] if loops else None, verdict, shown, unknown)

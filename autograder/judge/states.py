@@ -53,7 +53,8 @@ class Comparison:
     "unread".  ``taken`` are the keys that each step shown takes, ``got`` and ``expected`` the state after it as the
     kernel's variables hold it, ``same`` whether they agree, ``holders`` the variable of each part and the tile in it,
     by step; ``moving`` are the parts that some step assigns, and ``unknown`` are the parts that no variable was found to hold, ``reading`` says how the state is kept, if
-    not as expected, ``before`` are the keys taken in before the first step, and ``near`` the invariants that are off by no more than the output is, which is little.
+    not as expected, ``whole`` if
+    only whole chunks are left out and each step takes something, ``before`` are the keys taken before the first step, and ``near`` the invariants that are off by no more than the output is, which is little.
     """
 
     program: int
@@ -71,6 +72,7 @@ class Comparison:
     rescaled: bool
     finding: Finding | None
     left_out: tuple[tuple[int, int], ...]
+    whole: bool
     before: Keys
     near: tuple[str, ...] = ()
 
@@ -355,6 +357,7 @@ class _Judge:
             rescaled,
             finding,
             left,
+            all(last - first + 1 == self._length(first) for first, last in left) and not reading.taken.idle,
             reading.taken.before,
             tuple(name for name, status in reading.status.items() if status == _NEAR),
         )
@@ -383,7 +386,7 @@ class _Judge:
         first, _, _ = self.expected.tile(self.program)
         for step, (raw, read) in enumerate(zip(self._raw(reading), self._read(reading), strict=True)):
             judged = [name for name in self._ends[0] if name in steady]
-            assigned = _known(read)
+            assigned = {*reading.holding.keys, *_known(read)}
             fault = find_fault(
                 self.expected,
                 read,
@@ -432,6 +435,10 @@ class _Judge:
             if grown and torch.equal(grown["m"][self.rows], raw[step]["m"][self.rows]):
                 return True
         return False
+
+    def _length(self, first: int) -> int:
+        """The number of keys of the chunk that begins with one; 0 if there is none."""
+        return next((last - start + 1 for start, last in self.expected.chunks if start == first), 0)
 
     def _left_out(self, reading: _Reading) -> tuple[tuple[int, int], ...]:
         """The keys that no step takes and nothing else loads, if they count for anything in these rows; by chunk."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from autograder.judge.expected import Expected
 from autograder.judge.sequences import Sequenced
@@ -20,7 +20,7 @@ class Taken:
 
     steps: tuple[Keys, ...]
     before: Keys
-    shown: bool
+    shown: bool = field(compare=False)
 
     @property
     def cumulated(self) -> list[Keys]:
@@ -40,11 +40,24 @@ class Taken:
 def ways_taken(expected: Expected, sequence: Sequenced) -> list[Taken]:
     """Each way in which the loads may be read, the plainest first."""
     found = list(dict.fromkeys(_shown(expected, sequence)))
-    if found:
+    again = any(_loaded_again(sequence, name) for name in expected.streamed)
+    if found and not again:
         return found
     count = len(sequence.steps)
     chunks = [frozenset(range(first, last + 1)) for first, last in expected.chunks]
-    return [Taken(tuple((*chunks, *[frozenset()] * count)[:count]), frozenset(), False)]
+    by_chunk = Taken(tuple((*chunks, *[frozenset()] * count)[:count]), frozenset(), False)
+    return list(dict.fromkeys([*found, by_chunk]))
+
+
+def _loaded_again(sequence: Sequenced, name: str) -> bool:
+    """Whether a step loads rows of an input that a step before has loaded."""
+    seen: Keys = frozenset()
+    for loads in sequence.loads:
+        rows = loads.get(name, frozenset())
+        if rows & seen:
+            return True
+        seen |= rows
+    return False
 
 
 def _shown(expected: Expected, sequence: Sequenced) -> Iterator[Taken]:

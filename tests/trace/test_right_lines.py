@@ -160,17 +160,28 @@ def test_an_invariant_is_named_without_a_line_where_both_sums_are_off(traced: Tr
     assert len(difference.sentences) == 1
 
 
-def test_a_part_that_no_pass_assigns_has_no_line(traced: Trace) -> None:
-    text = put(shapes.PLAIN, ("        m_i = m_new\n", ""))
-    found = traced(more=text, case="ragged_chunks").cases[0]
-    assert found.difference is None or found.difference.part != "m" or found.difference.at is None
-
-
 def test_v_of_another_chunk_is_named_where_the_weights_are_right(traced: Trace) -> None:
-    text = put(shapes.PLAIN, ("v_ptr + places, mask", "v_ptr + places + HEAD, mask"))
-    difference = traced(more=text, case="two_chunks").cases[0].difference
+    text = put(
+        shapes.PLAIN, ("v_ptr + places, mask=offs_n[:, None] <", "v_ptr + places + HEAD, mask=offs_n[:, None] + 1 <")
+    )
+    difference = traced(more=text, case="ragged_chunks").cases[0].difference
     assert difference is not None
     assert "In this pass rows 1 to 32 of v were loaded, and rows 0 to 31 belong there." in difference.sentences
+
+
+def test_a_right_range_is_not_blamed_where_a_pass_loads_nothing(traced: Trace) -> None:
+    found = traced(more=put(shapes.PLAIN, ("offs_n = start_n +", "offs_n = start_n * BLOCK_N +")), case="ragged_chunks")
+    assert found.cases[0].message == (
+        "The state is right for the keys that are loaded, and no pass loads keys 32-63 and keys 64-71."
+    )
+
+
+def test_rows_that_are_loaded_again_are_told_of_by_chunk(traced: Trace) -> None:
+    text = put(shapes.PLAIN, ("offs_n = start_n +", "offs_n = start_n // BLOCK_N +"))
+    difference = traced(more=text, case="ragged_chunks").cases[0].difference
+    assert difference is not None
+    assert difference.step == 1
+    assert "In this pass rows 1 to 32 of k were loaded, and rows 32 to 63 belong there." in difference.sentences
 
 
 HOSTILE = 'acc = acc + tl.dot(p, v, input_precision="ieee")'

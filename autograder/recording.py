@@ -43,8 +43,8 @@ class Pass:
     """The end of one pass of a loop; ``number`` -1 is the moment before the first pass.
 
     ``loop`` is the loop's line in ``function``, ``program`` the number of the program in its grid.  ``variables`` are
-    the local variables that hold a tile, ``loads`` the rows loaded from each tensor since the event before, by name: the
-    first and last of each run of rows.
+    the local variables that hold a tile, ``loads`` the rows loaded from each tensor since the event before, by name:
+    the first and last of each run of rows.
     """
 
     program: int

@@ -57,7 +57,7 @@ def only_output(loop: Line | None, message: str, shown: Sequence[str], unknown: 
 
 def unread(unknown: Sequence[str], shown: Sequence[str], near: Sequence[str], verdict: str) -> str:
     """Nothing is said of what holds the parts in ``unknown``; without ``verdict`` the output is right."""
-    found = "The output is right." if not verdict else verdict
+    found = verdict or "The output is right."
     if near:
         return f"{listed(near)} {_are(near)} off by as little as the output: too little to tell in which pass. {found}"
     if not unknown or set(unknown) <= set(shown):

@@ -6,23 +6,18 @@ a child of the pool within the same limits, and what comes back is compared on t
 
 from __future__ import annotations
 
-import ast
 import contextlib
-import io
-import tokenize
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
 
-from autograder import trees
 from autograder.catalogue import Check, Course, Exercise
-from autograder.errors import CourseError, UsageError
-from autograder.handin import split_lines
+from autograder.errors import UsageError
 from autograder.judge.compare import MOST_SPANS
-from autograder.judge.oracles import check_seed, load_oracle
 from autograder.judge.expected import Expected, State
+from autograder.judge.oracles import check_seed, load_oracle
 from autograder.judge.sequences import programs_of
 from autograder.judge.states import Comparison, Finding, compare_states, wrongly_given
 from autograder.judge.tensors import from_raw
@@ -31,8 +26,9 @@ from autograder.lift import CompactModule
 from autograder.one_case import case_job, named_case, planned
 from autograder.plan import Plan
 from autograder.pool import Pool
-from autograder.protocol import CheckJob, CheckReply, ProtocolError, printable
+from autograder.protocol import CheckJob, CheckReply, ProtocolError
 from autograder.recording import MAX_RECORDING, Call, Held, Recording, decode_recording
+from autograder.student_lines import StudentLines
 from autograder.trace_words import (
     astray,
     different,
@@ -47,9 +43,8 @@ from autograder.trace_words import (
     unchanged,
     unread,
 )
-from autograder.traced import Difference, Line, Step, Traced, TracedCase
+from autograder.traced import Difference, Step, Traced, TracedCase
 
-_LONGEST_LINE = 400  # characters of a line of code
 _TOO_MUCH = "There was more to record than there is room for: what came last is missing."
 
 
@@ -147,7 +142,7 @@ def _traced(
     if compared is None:
         message = unread(list(expected.stub_names), [], (), verdict.message)
         return replace(nothing, outcome="unrecognised", message=message, program=program, notes=tuple(notes))
-    lines = _Lines(plan, module)
+    lines = StudentLines(plan, module)
     outcome, message = _told(compared, expected, right, verdict.message, lines)
     if outcome == "after" and not compared.left_out:
         message = _elsewhere(expected, program, case, reply, request) or message
@@ -177,7 +172,7 @@ def _traced(
     )
 
 
-def _told(compared: Comparison, expected: Expected, right: bool, verdict: str, lines: _Lines) -> tuple[str, str]:
+def _told(compared: Comparison, expected: Expected, right: bool, verdict: str, lines: StudentLines) -> tuple[str, str]:
     """The outcome of a case, and a sentence where there is no difference to tell of."""
     unknown, shown = list(compared.unknown), compared.shown
     if right:
@@ -286,7 +281,7 @@ def _difference(
     expected: Expected,
     recording: Recording,
     contracts: Collection[str],
-    lines: _Lines,
+    lines: StudentLines,
 ) -> Difference:
     """The first difference in words; with the line that made it, if it is known which part is at fault."""
     step, keys = compared.sequence.steps[finding.step], compared.taken[finding.step]
@@ -349,7 +344,7 @@ def _given(expected: Expected, recording: Recording, call: Call, program: int, c
     return given(call.function, name, place, expected.chunks[chunk][0] + place[1], got, right)
 
 
-def _place(compared: Comparison, lines: _Lines) -> str:
+def _place(compared: Comparison, lines: StudentLines) -> str:
     """Where the steps were recorded, in words."""
     sequence = compared.sequence
     if sequence.by_place:
@@ -358,46 +353,3 @@ def _place(compared: Comparison, lines: _Lines) -> str:
     if len(compared.got) < len(sequence.steps):
         return f"after the last pass of the loop in {places[-1]}"
     return f"at the end of each pass of the loop{'s' if len(places) > 1 else ''} in {listed(places)}"
-
-
-class _Lines:
-    """The student's own lines: whole statements, found by the lines of the lifted module."""
-
-    def __init__(self, plan: Plan, module: CompactModule) -> None:
-        if plan.source is None or plan.source.text is None:
-            raise CourseError(f"{plan.exercise.id} has no source to trace.")
-        self._source = plan.source
-        self._rows = split_lines(plan.source.text)
-        self._module = module
-        self._statements = [
-            (node.lineno, node.body[0].lineno - 1 if isinstance(node, ast.For | ast.While) else node.end_lineno)
-            for node in ast.walk(trees.parse(module.text))
-            if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef | ast.If)
-        ]
-
-    def at(self, function: str, line: int | None) -> Line | None:
-        """The statement that a line of the module belongs to, in one row."""
-        if line is None:
-            return None
-        spans = [
-            (first, last or first) for first, last in self._statements if first <= line <= max(first, last or first)
-        ]
-        first, last = max(spans, default=(line, line))
-        numbers = [self._module.student_line(number) for number in (first, max(first, last))]
-        start, end = numbers[0] or first, numbers[1] or last
-        return Line(function, start, self._source.locate(start), _statement(self._rows[start - 1 : end]))
-
-
-def _statement(rows: Sequence[str]) -> str:
-    """Lines of code in one, without comments, and with nothing in it that a terminal obeys."""
-    text = "\n".join(rows)
-    shown = [row.partition("  #")[0] for row in rows]
-    with contextlib.suppress(tokenize.TokenError, SyntaxError):
-        cut = [*rows]
-        for token in tokenize.generate_tokens(io.StringIO(f"(\n{text}\n)").readline):
-            if token.type == tokenize.COMMENT:
-                row, column = token.start
-                cut[row - 2] = rows[row - 2][:column]
-        shown = cut
-    line = printable(" ".join(row.strip().removesuffix("\\").strip() for row in shown)).replace("\n", " ")
-    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 4]} ..."

@@ -42,8 +42,9 @@ def find_fault(
 ) -> Fault | None:
     """What is wrong with a state in what is ``judged``, two invariants or one; None if nothing is.
 
-    ``assigned`` are the parts that some variable holds.  ``contract`` if the parts are what the exercise asks for; else they may be kept in another scale, and ``maximal``
-    says whether m is shown to be the largest of the kernel's own scores.
+    ``assigned`` are the parts that some variable holds.  ``contract`` if the parts are what the exercise asks for; else
+    they may be kept in another scale, and ``maximal`` says whether m is shown to be the largest of the kernel's own
+    scores.
     """
     values, rights, plains = (expected.invariants(state) for state in (got, exact, plain))
     failing = [name for name in differing(values, rights, plains, rows) if name in judged]

@@ -50,7 +50,7 @@ class Expected:
         return None
 
     def states(self, program: int, taken: Sequence[Collection[int]]) -> tuple[list[State], list[State]]:
-        """The states after steps that take these keys, in float64, and as unfused torch has them at the inputs' dtype."""
+        """The states after steps that take these keys, in float64, and as unfused torch has them."""
         asked = program, tuple(frozenset(keys) for keys in taken)
         if asked not in self._kept:
             states = self._oracle.name("states")

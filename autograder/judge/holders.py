@@ -52,7 +52,7 @@ class Tiles:
 class Holding:
     """``keys`` are the variables or places, by part; a part may have none.
 
-    ``carried`` is how many of them are there before the first step, ``moving`` the parts that each of the loops assigns, and
+    ``carried`` is how many of them are there before the first step, ``moving`` the parts that each loop assigns, and
     ``named`` how many have the stub's name.
     """
 

@@ -93,7 +93,7 @@ def _print_steps(console: Console, case: TracedCase) -> None:
 
 
 def _rows(case: TracedCase) -> Iterator[tuple[int, Step | None]]:
-    """The steps with their numbers; of many those at both ends and at the first difference, and how many are left out."""
+    """The steps with their numbers; of many the first, the last and those that differ, and how many are left out."""
     count = len(case.steps)
     ends = {*range(_ENDS), *range(count - _ENDS, count)}
     at = case.difference.step if case.difference is not None else 0

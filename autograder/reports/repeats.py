@@ -8,7 +8,13 @@ from collections.abc import Iterator, Sequence
 from autograder.result import CheckResult
 
 _LINE = re.compile(r"(?:cell \d+, )?line \d+: ", re.IGNORECASE)
+_TARGET = re.compile(r"Does not compile for sm_\d+(?: \(\w+\))?: ")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+
+
+def without_target(message: str) -> str:
+    """A message of the compiler's for one GPU target as it is for all of them."""
+    return _TARGET.sub("", message)
 
 
 def first_to_say(checks: Sequence[CheckResult]) -> Iterator[tuple[CheckResult, CheckResult | None]]:
@@ -21,7 +27,8 @@ def first_to_say(checks: Sequence[CheckResult]) -> Iterator[tuple[CheckResult, C
         if check.outcome in ("pass", "skipped"):
             yield check, None
             continue
-        numbered = _LINE.match(check.message)
-        said = f"{check.outcome} {numbered[0]}{_NUMBER.sub('#', check.message)}" if numbered else check.message
+        message = without_target(check.message).partition(" Compiled with ")[0]  # in which sizes
+        numbered = _LINE.match(message)
+        said = f"{check.outcome} {numbered[0]}{_NUMBER.sub('#', message)}" if numbered else message
         yield check, told.get(said)
         told.setdefault(said, check)

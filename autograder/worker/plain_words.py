@@ -169,7 +169,7 @@ def _which(found: Sequence[str], dtypes: Set[str]) -> str:
     name = floats[0]
     others = [dtype for dtype in found if dtype != _SHORT.get(name)]
     if name == "float32" and len(others) == 1:
-        return f" The inputs are float32: look for what made the other tile {others[0]}, and leave that out."
+        return f" The inputs are float32: look for what made one tile {others[0]}, and leave that out."
     which = f"convert the {others[0]} tile" if len(others) == 1 else "convert both"
     return f" The inputs are {name}: {which} with .to(tl.{name})."
 

@@ -255,7 +255,11 @@ def test_what_is_the_same_is_said_once_and_what_passed_is_folded_away() -> None:
         "compile-error", 0.0, checks=checks, closer=("grade check flash_attention --smallest --dir /srv/x",)
     )
     refused = TargetResult("sm_75", "compile-error", None, message, "the original")
-    targets = (refused, replace(refused, target="sm_90"), TargetResult("sm_80", "pass", 0, ""))
+    targets = (
+        replace(refused, message=f"Does not compile for sm_75 (T4): {message}"),
+        replace(refused, target="sm_90", message=f"Does not compile for sm_90 (H100): {message}"),
+        TargetResult("sm_80", "pass", 0, ""),
+    )
     seen = Page(feedback_page("A Course", student(run(replace(broken, gpu_targets=targets)))))
     assert seen.text.count("join single truth values") == 2  # in the checks, and in the table of GPUs
     assert seen.text.count("As a above.") == 2

@@ -26,8 +26,15 @@ def printed(result: RunResult) -> str:
 
 def test_failures_of_one_line_that_say_the_same_are_told_once() -> None:
     checks = [check(f"c{n}", "fail", message=OUTSIDE.format(n=n)) for n in (70, 45)]
+    checks += [check("gpu", "fail", message=f"Line 92: Does not compile for sm_75 (T4): {OUTSIDE[9:].format(n=7)}")]
     checks += [check("other", "fail", message=OUTSIDE.replace("92", "93").format(n=1)), check("fine")]
-    assert [before.id if before else None for _, before in first_to_say(checks)] == [None, "c70", None, None]
+    assert [before.id if before else None for _, before in first_to_say(checks)] == [
+        None,
+        "c70",
+        "c70",
+        None,
+        None,
+    ]
     text = printed(run(exercise("fail", checks=tuple(checks))))
     assert "c45  (as above)" in text
     assert text.count("The kernel stores outside lse") == 2

@@ -76,7 +76,7 @@ CONTRACT = {
 EXTRA = {
     "document": {"notes", "fingerprints"},
     "environment": {"gpu"},
-    "exercise": {"cell", "clues", "counts", "message", "remarks"},
+    "exercise": {"cell", "closer", "clues", "counts", "message", "remarks"},
     "check": {"seed"},
     "target": {"original", "registers", "spills"},
 }
@@ -112,6 +112,7 @@ def a_run() -> RunResult:
         diagnosis=(Diagnosis("m", "You did m.", math.inf, None),),
         gpu_targets=(TargetResult("sm_75", "pass", 1024, ""),),
         clues=(Clue("mass", "Keys 0-3 count for nothing.", True, {"got": [[0.0, math.nan]]}), Clue("series", "It is.")),
+        closer=("grade trace flash_attention",),
     )
     bonus = ExerciseResult("b", 7, "B", 2.0, 2.0, True, "pass", 0.0, None, None, counts=False)
     return RunResult("0.1.0", "Course", 7, False, ENVIRONMENT, Sandbox(("rlimits",), ("landlock",)), (exercise, bonus))

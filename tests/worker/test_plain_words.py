@@ -62,9 +62,9 @@ def test_what_is_not_known_has_no_plain_words() -> None:
         (
             "fp16 and fp32",
             {"float32"},
-            "The inputs are float32: look for what made the other tile fp16, and leave that",
+            "The inputs are float32: look for what made one tile fp16, and leave that",
         ),
-        ("fp32 and bf16", {"float32", "int32"}, "what made the other tile bf16"),
+        ("fp32 and bf16", {"float32", "int32"}, "what made one tile bf16"),
         ("fp32 and fp16", {"float16"}, "The inputs are float16: convert the fp32 tile with .to(tl.float16)."),
         ("fp32 and bf16", {"float16"}, "convert both with .to(tl.float16)."),
         ("fp32 and fp16", {"float16", "float32"}, "Which of them was converted on its way?"),

@@ -12,7 +12,7 @@ from autograder.gpu_targets import KNOWN_AS, SHARED_LIMITS
 from autograder.reports.html._drawing import Drawing, drawing
 from autograder.reports.html._words import Outcome, check_outcome
 from autograder.reports.public_view import PublicExercise, Share
-from autograder.reports.repeats import first_to_say
+from autograder.reports.repeats import first_to_say, without_target
 from autograder.result import AFTER_A_FAILURE, CheckResult, TargetResult
 
 Facts = tuple[tuple[str, str], ...]
@@ -60,7 +60,8 @@ def target_views(targets: Sequence[TargetResult]) -> tuple[TargetView, ...]:
     alike: dict[tuple[str, str, str, str], list[str]] = {}
     for item in targets:
         name = f"{KNOWN_AS[item.target]} ({item.target})" if item.target in KNOWN_AS else item.target
-        alike.setdefault((item.outcome, _used(item), item.message, item.original), []).append(name)
+        said = without_target(item.message)
+        alike.setdefault((item.outcome, _used(item), said, item.original), []).append(name)
     return tuple(
         TargetView(", ".join(names), check_outcome(outcome), used, message, original)
         for (outcome, used, message, original), names in alike.items()

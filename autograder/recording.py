@@ -19,10 +19,15 @@ from autograder.protocol import MAX_HEADER_BYTES, MAX_LINE, ProtocolError, RawTe
 
 MAX_BYTES = 24 * 1024 * 1024  # the tiles of a recording
 MAX_EVENTS = 4000
+MAX_ROW = 2**20  # of a tensor
+MAX_SPANS = 256  # of the rows of one tensor that one event names
 # What a job asks for: the tiles, and the events that name them.
 MAX_RECORDING = MAX_BYTES + MAX_HEADER_BYTES + 64
 
 _NAME = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
+
+
+Spans = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +43,8 @@ class Pass:
     """The end of one pass of a loop; ``number`` -1 is the moment before the first pass.
 
     ``loop`` is the loop's line in ``function``, ``program`` the number of the program in its grid.  ``variables`` are
-    the local variables that hold a tile, ``loads`` the first and last element loaded from each tensor since the event
-    before, by name.
+    the local variables that hold a tile, ``loads`` the rows loaded from each tensor since the event before, by name:
+    the first and last of each run of rows.
     """
 
     program: int
@@ -47,7 +52,7 @@ class Pass:
     loop: int
     number: int
     variables: Mapping[str, Held]
-    loads: Mapping[str, tuple[int, int]]
+    loads: Mapping[str, Spans]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,7 @@ class Call:
     """A function of the student's that has returned; ``outer`` if no other function of the student's called it.
 
     ``returned`` holds the tiles that it returned, in order, each with the line that made it; None stands for what is no
-    tile.
+    tile.  ``loads`` are as those of a pass.
     """
 
     program: int
@@ -63,6 +68,7 @@ class Call:
     outer: bool
     arguments: Mapping[str, int]
     returned: tuple[Held | None, ...]
+    loads: Mapping[str, Spans]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +120,7 @@ def _event(event: Pass | Call) -> Mapping[str, Any]:
             "loop": event.loop,
             "number": event.number,
             "variables": {name: [held.tile, held.line] for name, held in event.variables.items()},
-            "loads": {name: list(span) for name, span in event.loads.items()},
+            "loads": _written(event.loads),
         }
     return {
         "program": event.program,
@@ -122,17 +128,22 @@ def _event(event: Pass | Call) -> Mapping[str, Any]:
         "outer": event.outer,
         "arguments": dict(event.arguments),
         "returned": [None if held is None else [held.tile, held.line] for held in event.returned],
+        "loads": _written(event.loads),
     }
+
+
+def _written(loads: Mapping[str, Spans]) -> Mapping[str, Any]:
+    return {name: [list(span) for span in spans] for name, spans in loads.items()}
 
 
 def _read_event(event: Any, tiles: int) -> Pass | Call:
     program, function = _whole(event["program"], 0, 2**60), _name(event["function"])
+    loads = {_name(name): _spans(spans) for name, spans in event["loads"].items()}
     if "loop" not in event:
         arguments = {_name(name): _whole(tile, 0, tiles - 1) for name, tile in event["arguments"].items()}
         returned = tuple(None if held is None else _held(held, tiles) for held in event["returned"])
-        return Call(program, function, event["outer"] is True, arguments, returned)
+        return Call(program, function, event["outer"] is True, arguments, returned, loads)
     variables = {_name(name): _held(held, tiles) for name, held in event["variables"].items()}
-    loads = {_name(name): _span(span) for name, span in event["loads"].items()}
     number = _whole(event["number"], -1, MAX_EVENTS)
     return Pass(program, function, _whole(event["loop"], 1, MAX_LINE), number, variables, loads)
 
@@ -142,9 +153,15 @@ def _held(value: Sequence[Any], tiles: int) -> Held:
     return Held(_whole(tile, 0, tiles - 1), None if line is None else _whole(line, 1, MAX_LINE))
 
 
-def _span(value: Sequence[Any]) -> tuple[int, int]:
-    first, last = value
-    return _whole(first, 0, 2**48), _whole(last, 0, 2**48)
+def _spans(values: Sequence[Any]) -> Spans:
+    """Runs of rows, in order and apart."""
+    if len(values) > MAX_SPANS:
+        raise ProtocolError("too many spans")
+    spans: list[tuple[int, int]] = []
+    for first, last in values:
+        least = spans[-1][1] + 2 if spans else 0
+        spans.append((_whole(first, least, MAX_ROW), _whole(last, first, MAX_ROW)))
+    return tuple(spans)
 
 
 def _name(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from autograder.result import RIGHT_BUT
 from autograder.traced import Difference, Line
@@ -15,9 +15,9 @@ def different(
     """The first difference: where, what, and the line that made it."""
     row, *columns = found.index
     place = f"row {row}" + "".join(f", column {column}" for column in columns)
-    when = "in a pass behind the last chunk" if chunk is None else f"after chunk {chunk}"
+    when = "in a pass behind the last chunk"
     if keys is not None:
-        when += f" ({span(keys)})"
+        when = f"after {span(keys)}" if chunk is None else f"after chunk {chunk} ({span(keys)})"
     got, expected = numbers(found.got, found.expected)
     name = found.name if found.variable in (None, found.name) else f"{found.name} (in {found.variable})"
     if not re.fullmatch(r"\w+", found.name):
@@ -34,21 +34,47 @@ def different(
     return sentences
 
 
-def left_out(loop: Line | None, steps: int, spans: Sequence[tuple[int, int]]) -> str:
-    """The state is right as far as it goes."""
-    which = " and ".join(span(item) for item in spans)
-    if loop is None:
+def left_out(loops: Sequence[Line], steps: int, spans: Sequence[tuple[int, int]], whole: bool) -> str:
+    """The state is right as far as it goes; ``whole`` if each pass takes keys, and none takes a chunk in part."""
+    which = listed([span(item) for item in spans])
+    if not whole:
+        return f"The state is right for the keys that are loaded, and no pass loads {which}."
+    if not loops:
         return f"All {steps} calls are as expected, and none is left for {which}."
     passes = f"{steps} {'pass' if steps == 1 else 'passes'}"
-    return f"The loop ended after {passes}, without {which}. See {loop.place}: {loop.source}"
+    ended = "The loop ended" if len(loops) == 1 else f"The {len(loops)} loops ended"
+    return f"{ended} after {passes}, without {which}. See {loops[-1].place}: {loops[-1].source}"
 
 
-def only_output(loop: Line | None, message: str) -> str:
-    """The state is right and the output is not."""
+def only_output(loop: Line | None, message: str, shown: Sequence[str], unknown: Sequence[str]) -> str:
+    """The state is right in all that is shown of it, and the output is not."""
     after = "after the last call" if loop is None else f"after the loop in {loop.place}"
     if message.startswith(RIGHT_BUT):
         return f"Every state is as expected. {message}"
-    return f"Every state is as expected, and the output is not: {message} What happens {after}?"
+    right = "Every state is as expected" if not unknown else f"{listed(shown)} {_are(shown)} as expected in the end"
+    return f"{right}, and the output is not: {message} What happens {after}?"
+
+
+def unread(unknown: Sequence[str], shown: Sequence[str], near: Sequence[str], verdict: str) -> str:
+    """Nothing is said of what holds the parts in ``unknown``; without ``verdict`` the output is right."""
+    found = verdict or "The output is right."
+    if near:
+        return f"{listed(near)} {_are(near)} off by as little as the output: too little to tell in which pass. {found}"
+    if not unknown or set(unknown) <= set(shown):
+        return f"The state is kept in a way of its own, in which no pass can be told to be wrong. {found}"
+    told = f"It could not be told which of your variables hold{'s' if len(unknown) == 1 else ''} {listed(unknown)}"
+    if shown:
+        told += f", so the table shows {listed(shown)} alone"
+    return f"{told}. {found}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """``m, l and acc``."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def _are(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
 
 
 def right_here(rows: tuple[int, int], asked: str, wrong: Mapping[str, Sequence[tuple[int, int]]], worst: int) -> str:
@@ -87,6 +113,30 @@ def given(function: str, name: str, place: tuple[int, int], key: int, got: float
     """What a function was given was different already."""
     value, right = numbers(got, expected)
     return f"{name}, which {function} was given, is {value} where {right} belongs, in row {place[0]} for key {key}."
+
+
+def astray(name: str, rows: Collection[int], keys: Collection[int]) -> str:
+    """A pass has loaded other rows of an input than those that belong there."""
+    return f"In this pass {_rows_of(rows)} of {name} were loaded, and {_rows_of(keys)} belong there."
+
+
+def _rows_of(rows: Collection[int]) -> str:
+    if not rows:
+        return "none"
+    first, last = min(rows), max(rows)
+    if len(rows) < last - first + 1:
+        return f"{len(rows)} rows from {first} to {last}"
+    return f"rows {first} to {last}"
+
+
+def taken_before(keys: tuple[int, int]) -> str:
+    """The first chunk is not part of the loop."""
+    return f"What is loaded before the first pass, {span(keys)}, counts as taken in."
+
+
+def fixed(variable: str) -> str:
+    """No pass changes a part of the state."""
+    return f"No pass of the loop gives {variable} a new value."
 
 
 def unchanged(part: str, function: str, name: str) -> str:

@@ -59,13 +59,14 @@ class Step:
 class Difference:
     """The first state that is not as expected: in ``step``, ``name`` is ``got`` where ``expected`` belongs.
 
-    ``part`` is the part of the state that is at fault, ``index`` is the row, and the column where there is one.  ``at``
-    is the line that last assigned the variable, ``helper`` the line in a function called there that made the value.
+    ``part`` is the part of the state that is at fault, None if that cannot be told, ``index`` is the row, and the
+    column where there is one.  ``at`` is the line that last assigned the variable, ``helper`` the line in a function
+    called there that made the value.
     """
 
     step: int
     name: str
-    part: str
+    part: str | None
     index: tuple[int, ...]
     got: float
     expected: float

@@ -6,22 +6,20 @@ a child of the pool within the same limits, and what comes back is compared on t
 
 from __future__ import annotations
 
-import ast
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
 
-from autograder import trees
 from autograder.catalogue import Check, Course, Exercise
-from autograder.errors import CourseError, UsageError
-from autograder.handin import split_lines
+from autograder.errors import UsageError
 from autograder.judge.compare import MOST_SPANS
+from autograder.judge.expected import Expected, State
 from autograder.judge.oracles import check_seed, load_oracle
 from autograder.judge.sequences import programs_of
-from autograder.judge.states import Comparison, Expected, State, compare_states, wrongly_given
+from autograder.judge.states import Comparison, Finding, compare_states, wrongly_given
 from autograder.judge.tensors import from_raw
 from autograder.judge.verdict import Case, Verdict
 from autograder.lift import CompactModule
@@ -30,10 +28,23 @@ from autograder.plan import Plan
 from autograder.pool import Pool
 from autograder.protocol import CheckJob, CheckReply, ProtocolError
 from autograder.recording import MAX_RECORDING, Call, Held, Recording, decode_recording
-from autograder.trace_words import different, given, left_out, only_output, other_scale, right_here, unchanged
-from autograder.traced import Difference, Line, Step, Traced, TracedCase
+from autograder.student_lines import StudentLines
+from autograder.trace_words import (
+    astray,
+    different,
+    fixed,
+    given,
+    left_out,
+    listed,
+    only_output,
+    other_scale,
+    right_here,
+    taken_before,
+    unchanged,
+    unread,
+)
+from autograder.traced import Difference, Step, Traced, TracedCase
 
-_UNREAD = "No variables were found that hold {names} at the end of each pass, so nothing can be set against them."
 _TOO_MUCH = "There was more to record than there is room for: what came last is missing."
 
 
@@ -68,12 +79,13 @@ def trace(course: Course, request: TraceRequest, pool: Pool | None = None) -> Tr
     oracle = load_oracle(exercise.oracle)
     cases = [Case(exercise, check, oracle, check_seed(exercise, check, request.seed, None)) for check in checks]
     jobs = tuple(case.job for case in cases)
+    contracts = frozenset(function.name for item in course.exercises for function in item.functions)
     found: list[TracedCase] = []
 
     def take(reply: CheckReply, following: CheckJob | None) -> bool:
         case, check = cases[len(found)], checks[len(found)]
         expected = Expected(oracle, check, case.inputs)
-        found.append(_traced(plan, module, check, expected, case, reply, request))
+        found.append(_traced(plan, module, check, expected, case, reply, request, contracts))
         return found[-1].outcome == "same"
 
     with contextlib.ExitStack() as ends:
@@ -107,8 +119,12 @@ def _traced(
     case: Case,
     reply: CheckReply,
     request: TraceRequest,
+    contracts: Collection[str],
 ) -> TracedCase:
-    """One case: what was recorded beside what was expected; the verdict alone if the kernel did not run to its end."""
+    """One case: what was recorded beside what was expected; the verdict alone if the kernel did not run to its end.
+
+    ``contracts`` are the functions of the course's exercises: what these are given is known.
+    """
     verdict = case.judge(reply)
     nothing = TracedCase(check.id, dict(check.case), verdict.outcome)
     if not reply.recording:
@@ -123,27 +139,24 @@ def _traced(
     outputs = {name: from_raw(raw) for name, raw in reply.outputs.items()}
     compared = compare_states(expected, recording, functions, program, request.row, outputs)
     notes = [_TOO_MUCH] if recording.cut else []
-    names = ", ".join(expected.stub_names)
-    if compared is None or (right and compared.finding is not None):
-        message = _UNREAD.format(names=names)
-        if compared is not None:
-            message = f"This kernel keeps its state in a way of its own, which is not {names}."
-        message += " The output is right." if right else f" {verdict.message}"
+    if compared is None:
+        message = unread(list(expected.stub_names), [], (), verdict.message)
         return replace(nothing, outcome="unrecognised", message=message, program=program, notes=tuple(notes))
-    lines = _Lines(plan, module)
+    lines = StudentLines(plan, module)
+    outcome, message = _told(compared, expected, right, verdict.message, lines)
+    if outcome == "after" and not compared.left_out:
+        message = _elsewhere(expected, program, case, reply, request) or message
     row = _row_shown(compared, expected, verdict, request)
-    difference = _difference(compared, expected, recording, lines)
+    difference = None
+    if outcome == "differs" and compared.finding is not None:
+        difference = _difference(compared, compared.finding, expected, recording, contracts, lines)
     if compared.reading or compared.rescaled:
-        notes.insert(0, other_scale(compared.reading, list(expected.invariants(compared.last)), right))
-    outcome = "same" if right else "after"
-    message = ""
-    if difference is not None:
-        outcome = "differs"
-    elif not right:
-        loop = None if compared.sequence.by_place else lines.at(compared.sequence.function, compared.sequence.line)
-        spans = [expected.chunks[number] for number in compared.left_out]
-        message = left_out(loop, len(compared.same), spans) if spans else ""
-        message = message or _elsewhere(expected, program, case, reply, request) or only_output(loop, verdict.message)
+        names = [
+            name for name in expected.invariants(expected.final(program)[0]) if _is_shown(name, compared, expected)
+        ]
+        notes.insert(0, other_scale(compared.reading, names, right))
+    if compared.before and compared.shown:
+        notes.append(taken_before((min(compared.before), max(compared.before))))
     return TracedCase(
         check.id,
         dict(check.case),
@@ -151,12 +164,33 @@ def _traced(
         message,
         program,
         row,
-        _place(compared, lines),
+        _place(compared, lines) if compared.shown else "",
         compared.reading,
         tuple(_steps(compared, expected, row)),
         difference,
         tuple(notes),
     )
+
+
+def _told(compared: Comparison, expected: Expected, right: bool, verdict: str, lines: StudentLines) -> tuple[str, str]:
+    """The outcome of a case, and a sentence where there is no difference to tell of."""
+    unknown, shown = list(compared.unknown), compared.shown
+    if right:
+        if compared.outcome == "after" and not unknown and all(compared.same):
+            return "same", ""
+        return "unrecognised", unread(unknown or list(expected.stub_names), shown, (), "")
+    if compared.outcome == "differs":
+        return "differs", ""
+    loops = [at for line in compared.sequence.lines if (at := lines.at(compared.sequence.function, line)) is not None]
+    if compared.outcome == "short":
+        return "after", left_out(loops, len(compared.same), compared.left_out, compared.whole)
+    if compared.outcome == "unread":
+        return "unrecognised", unread(unknown or list(expected.stub_names), shown, compared.near, verdict)
+    return "after", only_output(loops[-1] if loops else None, verdict, shown, unknown)
+
+
+def _is_shown(invariant: str, compared: Comparison, expected: Expected) -> bool:
+    return not any(role in compared.unknown for role in expected.roles(invariant))
 
 
 def _program(expected: Expected, recording: Recording, verdict: Verdict, request: TraceRequest) -> int:
@@ -213,14 +247,24 @@ def _steps(compared: Comparison, expected: Expected, row: int) -> list[Step]:
     place = row - compared.first_row
     return [
         Step(
-            chunk=number,
-            keys=None if number is None else expected.chunks[number],
+            chunk=_chunk(keys, expected),
+            keys=(min(keys), max(keys)) if keys else None,
             same=same,
             got=_values(got, place),
             expected=_values(right, place),
         )
-        for number, same, got, right in zip(compared.order, compared.same, compared.got, compared.expected, strict=True)
+        for keys, same, got, right in zip(compared.taken, compared.same, compared.got, compared.expected, strict=True)
     ]
+
+
+def _chunk(keys: Collection[int], expected: Expected) -> int | None:
+    """The number of the chunk in which all of these keys lie."""
+    inside = [
+        number
+        for number, (first, last) in enumerate(expected.chunks)
+        if keys and first <= min(keys) <= max(keys) <= last
+    ]
+    return inside[0] if inside else None
 
 
 def _values(state: State, row: int) -> Mapping[str, float]:
@@ -231,36 +275,54 @@ def _values(state: State, row: int) -> Mapping[str, float]:
     }
 
 
-def _difference(compared: Comparison, expected: Expected, recording: Recording, lines: _Lines) -> Difference | None:
-    finding = compared.finding
-    if finding is None:
-        return None
-    blamed = finding.roles[-1]
-    variable, held = compared.holders[finding.step][blamed]
-    by_place = compared.sequence.by_place
-    at = lines.at(compared.sequence.function, held.line)
-    call = None if by_place else _maker(recording, compared, held)
+def _difference(
+    compared: Comparison,
+    finding: Finding,
+    expected: Expected,
+    recording: Recording,
+    contracts: Collection[str],
+    lines: StudentLines,
+) -> Difference:
+    """The first difference in words; with the line that made it, if it is known which part is at fault."""
+    step, keys = compared.sequence.steps[finding.step], compared.taken[finding.step]
     found = Difference(
         step=finding.step,
         name=finding.name,
-        part=blamed,
+        part=finding.role,
         index=finding.index,
         got=finding.got,
         expected=finding.expected,
-        variable=variable,
-        at=at,
-        helper=None if call is None else lines.at(call[0].function, call[1]),
+        variable=None,
+        at=None,
+        helper=None,
     )
-    number = compared.order[finding.step]
-    span = None if number is None else expected.chunks[number]
-    more = [_astray(compared, expected)]
-    if call is not None and number is not None:
-        more.append(_given(expected, recording, call[0], compared.program, number, finding.index[0]))
-    step = compared.sequence.steps[finding.step]
-    if by_place and isinstance(step, Call):
-        same = [name for name, tile in step.arguments.items() if tile == held.tile]
-        more += [unchanged(blamed, step.function, name) for name in same[:1]]
-    return replace(found, sentences=tuple(different(found, number, span, blamed, list(filter(None, more)))))
+    number = _chunk(keys, expected)
+    more = []
+    if finding.astray is not None:
+        more.append(astray(finding.astray, compared.sequence.loads[finding.step][finding.astray], keys))
+    if finding.role is not None:
+        variable, held = compared.holders[finding.step][finding.role]
+        by_place = compared.sequence.by_place
+        call = None if by_place else _maker(recording, compared, held)
+        moved = by_place or finding.role in compared.moving
+        found = replace(
+            found,
+            variable=variable,
+            at=lines.at(step.function, held.line) if moved else None,
+            helper=None if call is None or not moved else lines.at(call[0].function, call[1]),
+        )
+        if not moved:
+            more.append(fixed(variable or finding.role))
+        if call is not None and call[0].function in contracts and number is not None:
+            whole = len(keys) == expected.chunks[number][1] - expected.chunks[number][0] + 1
+            if whole:
+                more.append(_given(expected, recording, call[0], compared.program, number, finding.index[0]))
+        if by_place and isinstance(step, Call):
+            same = [name for name, tile in step.arguments.items() if tile == held.tile]
+            more += [unchanged(finding.role, step.function, name) for name in same[:1]]
+    span = (min(keys), max(keys)) if keys else None
+    part = finding.role or finding.name
+    return replace(found, sentences=tuple(different(found, number, span, part, list(filter(None, more)))))
 
 
 def _maker(recording: Recording, compared: Comparison, held: Held) -> tuple[Call, int | None] | None:
@@ -282,57 +344,12 @@ def _given(expected: Expected, recording: Recording, call: Call, program: int, c
     return given(call.function, name, place, expected.chunks[chunk][0] + place[1], got, right)
 
 
-def _astray(compared: Comparison, expected: Expected) -> str:
-    """What was loaded in the step of the first difference, if it is not the chunk that belongs there."""
-    assert compared.finding is not None
-    step = compared.sequence.steps[compared.finding.step]
-    number = compared.order[compared.finding.step]
-    if isinstance(step, Call) or number is None:
-        return ""
-    first, last = expected.chunks[number]
-    for name in expected.streamed:
-        if name not in step.loads:
-            continue
-        start, end = expected.rows_of(name, step.loads[name])
-        if (start, end) != (first, last):
-            return f"In this pass rows {start} to {end} of {name} were loaded, and rows {first} to {last} belong there."
-    return ""
-
-
-def _place(compared: Comparison, lines: _Lines) -> str:
+def _place(compared: Comparison, lines: StudentLines) -> str:
     """Where the steps were recorded, in words."""
     sequence = compared.sequence
     if sequence.by_place:
         return f"at each return of {sequence.function}"
-    at = lines.at(sequence.function, sequence.line)
-    assert at is not None
-    return f"at the end of each pass of the loop in {at.place}"
-
-
-class _Lines:
-    """The student's own lines: whole statements, found by the lines of the lifted module."""
-
-    def __init__(self, plan: Plan, module: CompactModule) -> None:
-        if plan.source is None or plan.source.text is None:
-            raise CourseError(f"{plan.exercise.id} has no source to trace.")
-        self._source = plan.source
-        self._rows = split_lines(plan.source.text)
-        self._module = module
-        self._statements = [
-            (node.lineno, node.body[0].lineno - 1 if isinstance(node, ast.For | ast.While) else node.end_lineno)
-            for node in ast.walk(trees.parse(module.text))
-            if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef | ast.If)
-        ]
-
-    def at(self, function: str, line: int | None) -> Line | None:
-        """The statement that a line of the module belongs to, in one row."""
-        if line is None:
-            return None
-        spans = [
-            (first, last or first) for first, last in self._statements if first <= line <= max(first, last or first)
-        ]
-        first, last = max(spans, default=(line, line))
-        numbers = [self._module.student_line(number) for number in (first, max(first, last))]
-        start, end = numbers[0] or first, numbers[1] or last
-        text = " ".join(row.partition("  #")[0].strip() for row in self._rows[start - 1 : end])
-        return Line(function, start, self._source.locate(start), text)
+    places = [at.place for line in sequence.lines if (at := lines.at(sequence.function, line)) is not None]
+    if len(compared.got) < len(sequence.steps):
+        return f"after the last pass of the loop in {places[-1]}"
+    return f"at the end of each pass of the loop{'s' if len(places) > 1 else ''} in {listed(places)}"

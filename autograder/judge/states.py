@@ -1,159 +1,79 @@
 """A recorded running state against the expected one: which variables hold it, and where it first differs.
 
-The exercise's oracle.py says what the state stands for after each chunk, in float64, and what every right way to keep
-it agrees on.  A state is called different only if the output is wrong too.
+The exercise's oracle.py says what the state stands for after each step, in float64, and what every right way to keep
+it agrees on.  That variables hold the state is shown by what comes of it: after the last step they amount to what is
+expected at the end, or to the kernel's own output.  What is not shown in this way is not judged.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
 
 import torch
 
-from autograder.catalogue import Check
-from autograder.judge.oracles import Oracle, Tensors
+from autograder.judge.blame import differing, find_fault, worst
+from autograder.judge.expected import Expected, State, wrong
+from autograder.judge.holders import Tiles, held
+from autograder.judge.recognise import MADE, NEAR, RIGHT, Reading, Recogniser, known_parts
 from autograder.judge.sequences import Sequenced, sequences
-from autograder.judge.tensors import from_raw
+from autograder.judge.taken import Keys, loaded_astray
 from autograder.recording import Call, Held, Pass, Recording
-
-# Of the bar by which outputs are compared: what is shown to a learner as different should be far from rounding.
-_SLACK = 4.0
-_MOST_COMBINATIONS = 400
-
-State = Mapping[str, torch.Tensor]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The first state that is not as expected; ``index`` is a row of the output, and the column where there is one."""
+    """The first state that is not as expected; ``index`` is a row of the output, and the column where there is one.
+
+    ``name`` is a part of the state or an invariant, ``role`` the part at fault; None if it cannot be told.  ``astray``
+    is an input of which other rows were loaded than those that belong there.
+    """
 
     step: int
     name: str
-    roles: tuple[str, ...]
+    role: str | None
     index: tuple[int, ...]
     got: float
     expected: float
+    astray: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """What was read out of a recording, for one program.
 
-    ``order`` holds the number of the chunk of each step, ``got`` and ``expected`` the state after it as the kernel's
-    variables hold it, ``same`` whether they agree, ``holders`` the variable of each part of the state and the tile in
-    it, by step.  ``reading`` says how the state is kept, if not as expected, and ``last`` is what it stands for then
-    after the last step.
+    ``outcome`` is "differs"; "short" if keys were left out; "after" if the state is right after the last step; or
+    "unread".  ``taken`` are the keys that each step shown takes, ``got`` and ``expected`` the state after it as the
+    kernel's variables hold it, ``same`` whether they agree, ``holders`` the variable of each part and the tile in it,
+    by step.  ``moving`` are the parts that each loop assigns, ``unknown`` those that no variable was found to hold.
+    ``reading`` says how the state is kept, if not as expected.  ``whole`` if only whole chunks are left out and each
+    step takes something.  ``before`` are the keys taken before the first step, ``near`` the invariants that are off by
+    no more than the output is, which is little.
     """
 
     program: int
     first_row: int
     sequence: Sequenced
-    order: tuple[int | None, ...]
+    outcome: str
+    taken: tuple[Keys, ...]
     got: tuple[State, ...]
     expected: tuple[State, ...]
     same: tuple[bool, ...]
     holders: tuple[Mapping[str, tuple[str | None, Held]], ...]
+    unknown: tuple[str, ...]
+    moving: frozenset[str]
     reading: str
     rescaled: bool
     finding: Finding | None
-    left_out: tuple[int, ...]
-    last: State
+    left_out: tuple[tuple[int, int], ...]
+    whole: bool
+    before: Keys
+    near: tuple[str, ...] = ()
 
     @property
-    def length(self) -> int:
-        """The number of steps before the first that differs."""
-        return next((step for step, same in enumerate(self.same) if not same), len(self.same))
-
-
-class Expected:
-    """What an exercise's oracle expects of the state on one case."""
-
-    def __init__(self, oracle: Oracle, check: Check, inputs: Tensors) -> None:
-        self._oracle = oracle
-        self._check = check
-        self._inputs = inputs
-        self._doubled = {name: x.double() if x.is_floating_point() else x for name, x in inputs.items()}
-        self.stub_names: Mapping[str, str] = oracle.name("STATE")
-        self.streamed: Sequence[str] = oracle.name("STREAMED")
-        self.chunks: Sequence[tuple[int, int]] = oracle.name("chunks")(check.case)
-        self._readings = oracle.name("readings")
-        self._kept = oracle.name("kept")
-        self._invariants = oracle.name("invariants")
-
-    def tile(self, program: int) -> tuple[int, int, int]:
-        """A program's first row, the number of its rows, and the height of its tile."""
-        first, rows, height = self._oracle.name("tile")(self._check.case, program)
-        return first, rows, height
-
-    def program_of(self, row: int, programs: Sequence[int]) -> int | None:
-        """The program whose tile holds a row."""
-        for program in programs:
-            first, rows, _ = self.tile(program)
-            if first <= row < first + rows:
-                return program
-        return None
-
-    def states(self, program: int, order: Sequence[int]) -> tuple[list[State], list[State]]:
-        """The states before and after each chunk, in float64, and as unfused torch has them at the inputs' dtype."""
-        states = self._oracle.name("states")
-        exact, plain = (
-            list(states(self._check.case, inputs, program, order)) for inputs in (self._doubled, self._inputs)
-        )
-        return exact, plain
-
-    def readings(self, state: State) -> list[tuple[str, State]]:
-        """The state as it is and as it may be kept, each with words for it."""
-        return list(self._readings(state))
-
-    def kept(self, state: State, number: int) -> State:
-        """An expected state as it looks in the kernel's variables, if it is kept as reading ``number`` says."""
-        found: State = list(self._kept(state))[number]
-        return found
-
-    def agreeing(self, state: State, outputs: State, program: int) -> int:
-        """How many of a kernel's outputs are what its last state makes of them, in a program's rows."""
-        if not self._oracle.has("ends"):
-            return 0
-        first, rows, _ = self.tile(program)
-        made: State = self._oracle.name("ends")(state)
-        return sum(
-            torch.allclose(outputs[name][first : first + rows].double(), x, 1e-3, 1e-5, equal_nan=True)
-            for name, x in made.items()
-            if name in outputs and outputs[name].shape[1:] == x.shape[1:]
-        )
-
-    def invariants(self, state: State) -> State:
-        found: State = self._invariants(state)
-        return found
-
-    def given(self, program: int, chunk: int) -> tuple[State, State]:
-        """What a function that takes a chunk in is given, by its parameters' names: in float64, and as torch has it."""
-        if not self._oracle.has("given"):
-            return {}, {}
-        exact, plain = (
-            self._oracle.name("given")(self._check.case, inputs, program, chunk)
-            for inputs in (self._doubled, self._inputs)
-        )
-        return exact, plain
-
-    def rows_of(self, name: str, span: tuple[int, int]) -> tuple[int, int]:
-        """The first and last row of an input that a span of its elements touches."""
-        width = max(1, math.prod(self._inputs[name].shape[1:]))
-        return span[0] // width, span[1] // width
-
-    def chunk_of(self, name: str, span: tuple[int, int]) -> int | None:
-        """The chunk that a load from a streamed input takes, if it lies in one."""
-        first, last = self.rows_of(name, span)
-        for number, (start, end) in enumerate(self.chunks):
-            if start == first and last <= end:
-                return number
-        return None
+    def shown(self) -> list[str]:
+        """The parts of the state that are shown."""
+        return list(self.got[0]) if self.got else []
 
 
 def compare_states(
@@ -164,268 +84,176 @@ def compare_states(
     row: int | None = None,
     outputs: State | None = None,
 ) -> Comparison | None:
-    """The best reading of a recording for one program, in all of its rows or in one; None if none fits.
+    """The best reading of a recording for one program, in all of its rows or in one; None if there is none.
 
-    Where no reading of the variables is right throughout, the kernel's own ``outputs`` tell which one it goes by.
+    ``outputs`` are the kernel's.
 
     Raises:
         CourseError: the oracle lacks what traces need.
     """
-    tiles = _Tiles(recording)
-    best: tuple[tuple[Any, ...], Comparison] | None = None
-    for sequence in sequences(recording, functions, program, len(expected.stub_names)):
-        order = _order(expected, sequence)
-        known, plain = expected.states(program, order)
-        for assignment in _assignments(expected, sequence, tiles, program, known[0]):
-            read = [
-                _compare(expected, sequence, assignment, tiles, program, order, known, plain, number, row)
-                for number in range(len(expected.readings(known[0])))
-            ]
-            number, compared = max(
-                enumerate(read),
-                key=lambda item: (
-                    all(item[1].same),
-                    expected.agreeing(item[1].last, outputs or {}, program),
-                    item[1].length,
-                    -item[0],
-                ),
-            )
-            score = (
-                sequence.direct,
-                # A loop that agrees in all it does, and leaves chunks out, may have a function do the rest.
-                compared.length if all(compared.same) or not sequence.helper else -1,
-                not sequence.helper,
-                assignment.carried,
-                assignment.moving,
-                assignment.named,
-                -number,
-                sequence.line,
-            )
-            if best is None or score > best[0]:
-                best = score, compared
-    return best[1] if best is not None else None
+    judge = _Judge(expected, recording, program, row, outputs or {})
+    found = list(sequences(recording, functions, program, len(expected.stub_names), expected.streamed, expected.keys))
+    if any(sequence.direct for sequence in found):
+        found = [sequence for sequence in found if sequence.direct]
+    read = [reading for sequence in found for reading in judge.readings(sequence)]
+    return judge.compared(max(read, key=judge.rank)) if read else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Assignment:
-    """Which variable, or place among what is returned, holds each part of the state."""
+@dataclass(frozen=True)
+class _Judge(Recogniser):
+    """Tells what the readings of one program's recording amount to."""
 
-    keys: Mapping[str, str]
-    carried: int
-    moving: int
-    named: int
-
-
-class _Tiles:
-    """The tiles of a recording as tensors of float64, fitted to a shape."""
-
-    def __init__(self, recording: Recording) -> None:
-        self._raw = recording.tiles
-        self._fit = lru_cache(maxsize=None)(self._fitted)
-
-    def fit(self, tile: int, shape: tuple[int, ...]) -> torch.Tensor | None:
-        """A tile as one of that shape; None if it is of another.  A tile may be kept transposed."""
-        return self._fit(tile, shape)
-
-    def _fitted(self, tile: int, shape: tuple[int, ...]) -> torch.Tensor | None:
-        raw = self._raw[tile]
-        if not raw.dtype.startswith(("float", "bfloat")):
-            return None
-        if raw.shape == shape:
-            return from_raw(raw).double()
-        if len(shape) == 1 and sorted(raw.shape) == sorted((*shape, 1)):
-            return from_raw(raw).double().reshape(shape)
-        if len(shape) == 2 and raw.shape == shape[::-1]:
-            return from_raw(raw).double().T
-        return None
-
-
-def _order(expected: Expected, sequence: Sequenced) -> list[int]:
-    """The numbers of the chunks in the order in which a loop takes them, as its loads show; the rest follow.
-
-    A loop that takes one chunk twice, or anything but chunks, is expected to take them as they come.
-    """
-    taken = []
-    for step in sequence.steps:
-        loads = step.loads if isinstance(step, Pass) else {}
-        numbers = {expected.chunk_of(name, loads[name]) for name in expected.streamed if name in loads}
-        taken.append(numbers.pop() if len(numbers) == 1 else None)
-    count = len(expected.chunks)
-    known = [number for number in taken if number is not None]
-    if not known or len(known) < len(taken) or len(set(known)) < len(known):
-        return list(range(count))
-    return [*known, *(number for number in range(count) if number not in known)]
-
-
-def _assignments(
-    expected: Expected, sequence: Sequenced, tiles: _Tiles, program: int, before: State
-) -> Iterator[_Assignment]:
-    """The ways in which variables may hold the state: those of the stub's names, else all whose shapes fit."""
-    height = expected.tile(program)[2]
-    shapes = {role: (height, *x.shape[1:]) for role, x in before.items()}
-    held = [_held(step) for step in sequence.steps]
-    if not held:
-        return
-    first = _held(sequence.before) if sequence.before is not None else {}
-    choices: list[list[str]] = []
-    for place, (role, shape) in enumerate(shapes.items()):
-        fitting = [
-            key for key in held[0] if all(key in step and tiles.fit(step[key].tile, shape) is not None for step in held)
-        ]
-        if sequence.by_place:
-            fitting = [key for key in fitting if key == str(place)]
-        elif expected.stub_names[role] in fitting and expected.stub_names[role] in first:
-            if len({step[expected.stub_names[role]].tile for step in held}) > 1 or len(held) == 1:
-                fitting = [expected.stub_names[role]]
-        elif any(key in first for key in fitting):
-            fitting = [key for key in fitting if key in first]
-        choices.append(fitting)
-    for keys in itertools.islice(itertools.product(*choices), _MOST_COMBINATIONS):
-        if len(set(keys)) < len(keys):
-            continue
-        named = dict(zip(shapes, keys, strict=True))
-        yield _Assignment(
-            named,
-            carried=sum(key in first for key in keys),
-            moving=sum(len({step[key].tile for step in held}) == len(held) for key in keys),
-            named=sum(named[role] == name for role, name in expected.stub_names.items()),
+    def compared(self, reading: Reading) -> Comparison:
+        """What is shown of a reading, and the first difference if there is one for certain."""
+        assert reading.taken is not None
+        steady = self.steady(reading)
+        outcome, finding, left = self._outcome(reading, steady)
+        if outcome in ("unread", "after") and not reading.sequence.direct:
+            steady = frozenset(name for name in steady if reading.status[name] == RIGHT)
+        known, plain = self.expected.states(self.program, reading.taken.cumulated)
+        steps = range(len(reading.sequence.steps))
+        names = steady
+        if outcome == "after" and not steady:  # right in the end, and on its way there in a way of its own
+            names = frozenset(name for name, status in reading.status.items() if status == RIGHT)
+            steps = steps[-1:]
+        roles = [role for role in reading.holding.keys if any(role in self.expected.roles(name) for name in names)]
+        raw, read, bad = self.raw(reading), self.read(reading), self.bad_by_step(reading)
+        implied = [role for role in known_parts(read[-1]) if role not in reading.holding.keys]
+        by_place = reading.sequence.by_place
+        rescaled = any(
+            not names & set(bad[step])
+            and any(role in roles for role in differing(read[step], known[step], plain[step], self.rows))
+            for step in steps
+        )
+        first, _, _ = self.expected.tile(self.program)
+        end = self.final[0]
+        kept = self.expected.kept(end, reading.number)
+        otherwise = any(not torch.equal(kept[role], end[role]) for role in roles)
+        return Comparison(
+            self.program,
+            first,
+            reading.sequence,
+            outcome,
+            tuple(reading.taken.steps[step] for step in steps if roles),
+            tuple({role: raw[step][role] for role in roles} for step in steps if roles),
+            tuple(
+                {role: x for role, x in self.expected.kept(known[step], reading.number).items() if role in roles}
+                for step in steps
+                if roles
+            ),
+            tuple(not names & set(bad[step]) for step in steps if roles),
+            tuple(
+                {
+                    role: (None if by_place else key, held(reading.sequence.steps[step])[key])
+                    for role, key in reading.holding.keys.items()
+                }
+                for step in steps
+                if roles
+            ),
+            tuple(role for role in self.expected.stub_names if role not in roles and role not in implied),
+            reading.holding.moving,
+            self.expected.readings(end)[reading.number][0] if otherwise else "",
+            rescaled,
+            finding,
+            left,
+            all(last - first + 1 == self._length(first) for first, last in left) and not reading.taken.idle,
+            reading.taken.before,
+            tuple(name for name, status in reading.status.items() if status == NEAR),
         )
 
+    def _outcome(
+        self, reading: Reading, steady: frozenset[str]
+    ) -> tuple[str, Finding | None, tuple[tuple[int, int], ...]]:
+        blamable = frozenset(name for name in steady if reading.status[name] == MADE)
+        if blamable and reading.certain:
+            finding = self._finding(reading, steady)
+            if finding is not None:
+                return "differs", finding, ()
+            if left := self._left_out(reading):
+                return "short", None, left
+            if reading.sequence.direct:
+                return "after", None, ()
+            return "unread", None, ()
+        settled = {name for name, status in reading.status.items() if status == RIGHT}
+        if self.wrong:
+            return ("after" if self.wrong <= settled else "unread"), None, ()
+        return ("after" if steady == self._ends[0].keys() else "unread"), None, ()
 
-def _held(step: Pass | Call) -> Mapping[str, Held]:
-    if isinstance(step, Pass):
-        return step.variables
-    return {str(place): held for place, held in enumerate(step.returned) if held is not None}
-
-
-def _compare(
-    expected: Expected,
-    sequence: Sequenced,
-    assignment: _Assignment,
-    tiles: _Tiles,
-    program: int,
-    order: Sequence[int],
-    known: Sequence[State],
-    plain: Sequence[State],
-    number: int,
-    row: int | None,
-) -> Comparison:
-    first, rows, height = expected.tile(program)
-    wanted = slice(0, rows) if row is None else slice(row - first, row - first + 1)
-    got: list[State] = []
-    same: list[bool] = []
-    rescaled = False
-    finding: Finding | None = None
-    reading, read = "", known[0]
-    for place, step in enumerate(sequence.steps):
-        held = _held(step)
-        raw = {}
-        for role, x in known[0].items():
-            fitted = tiles.fit(held[assignment.keys[role]].tile, (height, *x.shape[1:]))
-            assert fitted is not None
-            raw[role] = fitted[:rows]
-        reading, read = expected.readings(raw)[number]
-        after = min(place + 1, len(known) - 1)
-        judged = _judge(expected, read, known[after], plain[after], wanted)
-        rescaled = rescaled or (judged is None and not _alike(read, known[after], plain[after], wanted))
-        got.append(raw)
-        same.append(judged is None)
-        if judged is not None and finding is None:
-            name, roles, index, value, right = judged
-            if name in raw:  # in the unit in which the kernel keeps it, as in the table
-                value = float(raw[name][wanted][index])
-                right = float(expected.kept(known[after], number)[name][wanted][index])
-            finding = Finding(place, name, roles, (first + wanted.start + index[0], *index[1:]), value, right)
-    count = len(sequence.steps)
-    numbers = [order[place] if place < len(order) else None for place in range(count)]
-    left = () if finding is not None else _left_out(expected, known, plain, order, count, wanted)
-    keys = assignment.keys
-    holders = [
-        {role: (None if sequence.by_place else key, _held(step)[key]) for role, key in keys.items()}
-        for step in sequence.steps
-    ]
-    return Comparison(
-        program,
-        first,
-        sequence,
-        tuple(numbers),
-        tuple(got),
-        tuple(expected.kept(known[min(place + 1, len(known) - 1)], number) for place in range(count)),
-        tuple(same),
-        tuple(holders),
-        reading,
-        rescaled,
-        finding,
-        left,
-        read,
-    )
-
-
-_Judged = tuple[str, tuple[str, ...], tuple[int, ...], float, float]
-
-
-def _judge(expected: Expected, got: State, exact: State, plain: State, rows: slice) -> _Judged | None:
-    """None if a state stands for what it should; else what is wrong with it, in its worst row.
-
-    A part that is not as expected, while something that holds depends on it, is only kept in another scale.
-    """
-    if _alike(got, exact, plain, rows):
+    def _finding(self, reading: Reading, steady: frozenset[str]) -> Finding | None:
+        assert reading.taken is not None
+        known, plain = self.expected.states(self.program, reading.taken.cumulated)
+        first, _, _ = self.expected.tile(self.program)
+        for step, (raw, read) in enumerate(zip(self.raw(reading), self.read(reading), strict=True)):
+            judged = [name for name in self._ends[0] if name in steady]
+            assigned = {*reading.holding.keys, *known_parts(read)}
+            fault = find_fault(
+                self.expected,
+                read,
+                known[step],
+                plain[step],
+                self.rows,
+                judged,
+                assigned,
+                reading.sequence.direct,
+                self._maximal(reading, step),
+            )
+            if fault is None:
+                continue
+            value, right = fault.got, fault.expected
+            if fault.name in raw:  # in the unit in which the kernel keeps it, as in the table
+                value = float(raw[fault.name][self.rows][fault.index])
+                right = float(self.expected.kept(known[step], reading.number)[fault.name][self.rows][fault.index])
+            astray = loaded_astray(self.expected, reading.sequence, reading.taken, step)
+            index = (first + self.rows.start + fault.index[0], *fault.index[1:])
+            role = fault.role if fault.role in reading.holding.keys else None
+            return Finding(step, fault.name, role, index, value, right, astray)
         return None
-    values, rights, plains = (expected.invariants(state) for state in (got, exact, plain))
-    wrong = {name: _wrong(values[name], rights[name], plains[name])[rows] for name in rights}
-    failing = [name for name, where in wrong.items() if where.any()]
-    if not failing:
-        return None
-    roles = {name: [role for role in exact if re.search(rf"\b{role}\b", name)] for name in rights}
-    different = [role for role in exact if _wrong(got[role], exact[role], plain[role])[rows].any()]
-    harmless = {role for name in rights if name not in failing for role in roles[name] if role in different}
-    guilty = [role for role in different if role not in harmless and any(role in roles[name] for name in failing)]
-    if guilty and not harmless:
-        return _worst(guilty[0], (guilty[0],), got[guilty[0]], exact[guilty[0]], plain[guilty[0]], rows)
-    name = failing[0]
-    blamed = tuple(guilty or roles[name])
-    return _worst(name, blamed, values[name], rights[name], plains[name], rows)
 
+    def _maximal(self, reading: Reading, step: int) -> bool:
+        """Whether a tile that the kernel holds shows that m is the largest of its scores so far."""
+        at = reading.sequence.steps[step]
+        if not isinstance(at, Pass) or not {"m"} <= reading.holding.moving:
+            return False
+        _, rows, height = self.expected.tile(self.program)
+        raw = self.raw(reading)
+        if step:
+            before = raw[step - 1]
+        elif reading.sequence.before is not None and reading.holding.keys["m"] in reading.sequence.before.variables:
+            tile = reading.sequence.before.variables[reading.holding.keys["m"]].tile
+            fitted = self.tiles.fit(tile, (height,))
+            if fitted is None:
+                return False
+            before = {"m": fitted[:rows]}
+        else:
+            return False
+        for item in at.variables.values():
+            scores = self.tiles.of_height(item.tile, height)
+            if scores is None:
+                continue
+            grown = self.expected.grown(before, scores[:rows])
+            if grown and torch.equal(grown["m"][self.rows], raw[step]["m"][self.rows]):
+                return True
+        return False
 
-def _worst(
-    name: str, roles: tuple[str, ...], got: torch.Tensor, exact: torch.Tensor, plain: torch.Tensor, rows: slice
-) -> _Judged:
-    wrong = _wrong(got, exact, plain)[rows]
-    gap = torch.nan_to_num((got - exact)[rows].abs(), nan=torch.inf)
-    flat = torch.where(wrong, gap, -1.0).argmax()
-    index = tuple(int(i) for i in torch.unravel_index(flat, wrong.shape))
-    return name, roles, index, float(got[rows][index]), float(exact[rows][index])
+    def _length(self, first: int) -> int:
+        """The number of keys of the chunk that begins with one; 0 if there is none."""
+        return next((last - start + 1 for start, last in self.expected.chunks if start == first), 0)
 
-
-def _alike(got: State, exact: State, plain: State, rows: slice) -> bool:
-    return not any(_wrong(got[role], exact[role], plain[role])[rows].any() for role in exact)
-
-
-def _wrong(got: torch.Tensor, exact: torch.Tensor, plain: torch.Tensor) -> torch.Tensor:
-    """Which elements are further from their value than rounding; not finite ones have to be the same."""
-    finite = torch.isfinite(exact)
-    if not finite.any():
-        return ~(got == exact)
-    gap = torch.nan_to_num((plain.double() - exact)[finite].abs(), nan=0.0, posinf=0.0)
-    eps = torch.finfo(plain.dtype).eps
-    bar = _SLACK * max(4 * float(gap.max()), 8 * eps * float(exact[finite].abs().max()))
-    return ~torch.where(finite, (got - exact).abs() <= bar, got == exact)
-
-
-def _left_out(
-    expected: Expected, known: Sequence[State], plain: Sequence[State], order: Sequence[int], count: int, rows: slice
-) -> tuple[int, ...]:
-    """The chunks that no step takes in, if they count for anything in these rows."""
-    if count >= len(order):
-        return ()
-    if _judge(expected, known[count], known[-1], plain[-1], rows) is None:
-        return ()
-    rest = [
-        number
-        for place, number in enumerate(order[count:], count)
-        if any(not torch.equal(known[place][role], known[place + 1][role]) for role in known[0])
-    ]
-    return tuple(rest)
+    def _left_out(self, reading: Reading) -> tuple[tuple[int, int], ...]:
+        """The keys that no step takes and nothing else loads, if they count for anything in these rows; by chunk."""
+        assert reading.taken is not None
+        seen = reading.taken.all
+        if any(rows - seen for rows in reading.sequence.others.values()):
+            return ()
+        spans = []
+        for first, last in self.expected.chunks:
+            missing = sorted(set(range(first, last + 1)) - seen)
+            if not missing:
+                continue
+            (before, after), _ = self.expected.states(self.program, [seen, missing])
+            if any(not torch.equal(before[role][self.rows], after[role][self.rows]) for role in before):
+                spans.append((missing[0], missing[-1]))
+        return tuple(spans)
 
 
 def wrongly_given(
@@ -436,15 +264,15 @@ def wrongly_given(
     If it is wrong in ``row`` too, that row is told of.
     """
     exact, plain = expected.given(program, chunk)
-    tiles = _Tiles(recording)
+    tiles = Tiles(recording)
     first, rows, height = expected.tile(program)
     for name, right in exact.items():
         if name not in call.arguments:
             continue
         got = tiles.fit(call.arguments[name], (height, *right.shape[1:]))
-        if got is None or not (wrong := _wrong(got[:rows], right, plain[name])).any():
+        if got is None or not (off := wrong(got[:rows], right, plain[name])).any():
             continue
-        shown = slice(row - first, row - first + 1) if wrong[row - first].any() else slice(0, rows)
-        _, _, (place, column), value, wanted = _worst(name, (), got[:rows], right, plain[name], shown)
+        shown = slice(row - first, row - first + 1) if off[row - first].any() else slice(0, rows)
+        (place, column), value, wanted = worst(got[:rows], right, plain[name], shown)
         return name, (first + shown.start + place, column), value, wanted
     return None

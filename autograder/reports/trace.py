@@ -6,6 +6,7 @@ Meaning never rests on colour: each line ends with a word, and a caret stands un
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 
 from rich.console import Console
 from rich.text import Text
@@ -13,6 +14,8 @@ from rich.text import Text
 from autograder.traced import Step, Traced, TracedCase
 
 _NUMBER = 8  # columns for each number
+_MOST_ROWS = 20  # steps that are all shown
+_ENDS = 4
 _STYLES = {"same": "green", "differs": "red"}
 
 
@@ -68,8 +71,11 @@ def _print_steps(console: Console, case: TracedCase) -> None:
     wide = len(f"{head} differs") <= console.width
     if wide:
         console.print(Text(head, style="dim"), soft_wrap=True)
-    for number, step in enumerate(case.steps):
-        keys = "-" if step.keys is None else f"{step.keys[0]}-{step.keys[1]}"
+    for number, step in _rows(case):
+        if step is None:
+            console.print(Text(f"... {number} more like these", style="dim"), soft_wrap=True)
+            continue
+        keys = "-" if step.keys is None else "-".join(map(str, dict.fromkeys(step.keys)))
         chunk = "-" if step.chunk is None else str(step.chunk)
         word = "same" if step.same else "differs"
         mark = None
@@ -84,6 +90,23 @@ def _print_steps(console: Console, case: TracedCase) -> None:
         if mark is not None:
             place = len(first) + mark * (2 * _NUMBER + 3) + _NUMBER - 1
             console.print(Text(" " * place + "^ first difference", style="red"), soft_wrap=True)
+
+
+def _rows(case: TracedCase) -> Iterator[tuple[int, Step | None]]:
+    """The steps with their numbers; of many the first, the last and those that differ, and how many are left out."""
+    count = len(case.steps)
+    ends = {*range(_ENDS), *range(count - _ENDS, count)}
+    at = case.difference.step if case.difference is not None else 0
+    shown = ends | set(range(at - _ENDS, at + _ENDS)) if count > _MOST_ROWS else set(range(count))
+    left = 0
+    for number, step in enumerate(case.steps):
+        if number in shown:
+            if left:
+                yield left, None
+            left = 0
+            yield number, step
+        else:
+            left += 1
 
 
 def _print_step(console: Console, head: str, step: Step, mark: int | None) -> None:

@@ -20,7 +20,7 @@ import triton.language as tl
 from triton.runtime import interpreter as triton_interpreter
 
 from autograder.protocol import ITEM_SIZES, RawTensor
-from autograder.recording import MAX_BYTES, MAX_EVENTS, Call, Held, Pass, Recording
+from autograder.recording import MAX_BYTES, MAX_EVENTS, MAX_ROW, MAX_SPANS, Call, Held, Pass, Recording, Spans
 from autograder.worker.buffers import Buffer
 from autograder.worker.interpreter import active_lanes
 
@@ -68,7 +68,7 @@ class Recorder:
         self._known: dict[int, tuple[Any, int]] = {}
         self._bytes = 0
         self._cut = False
-        self._loads: dict[str, tuple[int, int]] = {}
+        self._loads: dict[str, list[Any]] = {}  # arrays of the numbers of rows
 
     @property
     def recording(self) -> Recording:
@@ -81,7 +81,8 @@ class Recorder:
         load = guard.load
 
         def observed_load(ptrs: Any, mask: Any, other: Any, dtype: Any) -> Any:
-            self._note_load(active_lanes(ptrs, mask)[0], inputs)
+            if not self._cut:
+                self._note_load(active_lanes(ptrs, mask)[0], inputs)
             return load(ptrs, mask, other, dtype)
 
         guard.load = observed_load
@@ -96,7 +97,7 @@ class Recorder:
 
     def _enter(self, frame: FrameType, event: str, _: Any) -> Any:
         code = frame.f_code
-        if event != "call" or code.co_filename != self._path or code.co_name not in self._loops:
+        if self._cut or event != "call" or code.co_filename != self._path or code.co_name not in self._loops:
             return None
         outer = not self._called_by_student(frame)
         arguments = {
@@ -110,8 +111,8 @@ class Recorder:
 
     def _step(self, frame: FrameType, event: str, value: Any) -> Any:
         state = self._frames.get(frame)
-        if state is None:
-            return None
+        if state is None or self._cut:
+            return None  # nothing can be added: the kernel goes on at its own pace
         if event == "line":
             self._look(frame, state)
             for loop in state.loops:
@@ -157,7 +158,7 @@ class Recorder:
             # What has a name and was never assigned is an argument, returned as it came.
             line = max(lines) if lines else None if names else state.line or None
             returned.append(None if tile is None else Held(tile, line))
-        self._add(Call(_program(), code.co_name, state.outer, state.arguments, tuple(returned)))
+        self._add(Call(_program(), code.co_name, state.outer, state.arguments, tuple(returned), self._taken_loads()))
 
     def _add(self, event: Pass | Call) -> None:
         if len(self._events) < MAX_EVENTS:
@@ -195,13 +196,22 @@ class Recorder:
             start, size = buffer.tensor.data_ptr(), buffer.tensor.element_size()
             inside = addresses[(addresses >= start) & (addresses < start + buffer.tensor.numel() * size)]
             if inside.size:
-                first, last = (int(inside.min()) - start) // size, (int(inside.max()) - start) // size
-                known = self._loads.get(buffer.name, (first, last))
-                self._loads[buffer.name] = min(first, known[0]), max(last, known[1])
+                width = max(1, buffer.tensor.numel() // max(1, buffer.tensor.shape[0]))
+                self._loads.setdefault(buffer.name, []).append(np.unique((inside - start) // size // width))
 
-    def _taken_loads(self) -> Mapping[str, tuple[int, int]]:
+    def _taken_loads(self) -> Mapping[str, Spans]:
         loads, self._loads = self._loads, {}
-        return loads
+        return {name: _runs(np.unique(np.concatenate(rows))) for name, rows in loads.items()}
+
+
+def _runs(rows: Any) -> Spans:
+    """The first and last of each run of sorted numbers; of too many runs, or of rows far away, one from end to end."""
+    rows = np.minimum(rows, MAX_ROW)
+    ends = np.flatnonzero(np.diff(rows) > 1)
+    if len(ends) >= MAX_SPANS:
+        return ((int(rows[0]), int(rows[-1])),)
+    firsts, lasts = rows[[0, *(ends + 1)]], rows[[*ends, len(rows) - 1]]
+    return tuple((int(first), int(last)) for first, last in zip(firsts, lasts, strict=True))
 
 
 def _program() -> int:

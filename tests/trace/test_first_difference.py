@@ -218,4 +218,4 @@ def test_any_check_can_be_traced(traced: Trace) -> None:
 
 def test_an_output_that_is_right_is_not_called_wrong() -> None:
     message = "The result is right here, but one store has several values for element 0 of o."
-    assert only_output(None, message) == f"Every state is as expected. {message}"
+    assert only_output(None, message, ["m"], []) == f"Every state is as expected. {message}"

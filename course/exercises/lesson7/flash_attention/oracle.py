@@ -65,6 +65,9 @@ def limits(case):
 # What the stub calls each part of the state, and the inputs whose rows are the streamed keys.
 STATE = {"m": "m_i", "l": "l_i", "acc": "acc"}
 STREAMED = ("k", "v")
+# The parts to which each chunk adds, and what each output is made of after the last one.
+SUMS = ("l", "acc")
+ENDS = {"o": "acc / l", "lse": "m + log(l)"}
 
 
 def chunks(case):
@@ -89,20 +92,18 @@ def _scores(case, inputs, program):
     return s
 
 
-def states(case, inputs, program, order):
-    """The state of a program's rows before any chunk, and after each of the chunks whose numbers are in ``order``.
+def states(case, inputs, program, taken):
+    """The state of a program's rows after each step of a loop; ``taken`` holds the keys that each step takes.
 
     Of the scores s of the keys seen so far: m (rows,) = max s, l (rows,) = sum exp(s - m) and
     acc (rows, head) = sum exp(s - m) v; before any key is seen m = -inf, l = 0 and acc = 0. This is what the state
     stands for (Milakov and Gimelshein 2018, arXiv 1805.02867, section 3), worked out anew for each chunk.
     """
     s = _scores(case, inputs, program)
-    spans = chunks(case)
     seen = torch.zeros(case["seqlen_k"], dtype=torch.bool)
     found = []
-    for number in (None, *order):
-        if number is not None:
-            seen[spans[number][0] : spans[number][1] + 1] = True
+    for keys in taken:
+        seen[list(keys)] = True
         visible = s.masked_fill(~seen, float("-inf"))
         m = visible.amax(1)
         p = torch.exp(visible - torch.where(torch.isinf(m), 0.0, m)[:, None])
@@ -123,19 +124,27 @@ def readings(state):
     yield "", state
     yield "m is kept in powers of two", {**state, "m": state["m"] * 0.6931471805599453}
     yield "acc is kept divided by l", {**state, "acc": state["acc"] * state["l"][:, None]}
+    yield "m is kept as the log-sum-exp, and acc divided by l", {**state, "l": torch.ones_like(state["m"])}
 
 
 def kept(state):
     """The expected state as it looks when it is kept in each of these ways, in their order."""
     yield state
     yield {**state, "m": state["m"] / 0.6931471805599453}
-    yield {**state, "acc": state["acc"] / torch.where(state["l"] == 0, 1.0, state["l"])[:, None]}
+    divided = state["acc"] / torch.where(state["l"] == 0, 1.0, state["l"])[:, None]
+    yield {**state, "acc": divided}
+    yield {"m": state["m"] + torch.log(state["l"]), "l": torch.ones_like(state["l"]), "acc": divided}
 
 
-def ends(state):
-    """The outputs that a kernel makes of its last state."""
-    found = invariants(state)
-    return {"o": found["acc / l"], "lse": found["m + log(l)"]}
+def rescaled(state, m):
+    """The state as it is if it is kept against another ``m``, where both are numbers."""
+    factor = torch.exp(torch.where(torch.isfinite(m) & torch.isfinite(state["m"]), state["m"] - m, 0.0))
+    return {"m": m, "l": state["l"] * factor, "acc": state["acc"] * factor[:, None]}
+
+
+def grown(before, s):
+    """What a tile of scores (rows, keys) makes of each part for which that is known without knowing the others."""
+    return {"m": torch.maximum(before["m"], s.amax(1))}
 
 
 def invariants(state):

@@ -46,6 +46,7 @@ def observe(case, inputs, outputs):
 # What the stub calls each part of the state; the harness streams, so that there are no loads to look at.
 STATE = {"m": "m_i", "l": "l_i", "acc": "acc"}
 STREAMED = ()
+SUMS = ("l", "acc")
 
 
 def chunks(case):
@@ -58,8 +59,8 @@ def tile(case, program):
     return program * case["block_m"], case["block_m"], case["block_m"]
 
 
-def states(case, inputs, program, order):
-    """The state of a program's rows before any chunk, and after each of the chunks whose numbers are in ``order``.
+def states(case, inputs, program, taken):
+    """The state of a program's rows after each step of a loop; ``taken`` holds the keys that each step takes.
 
     Of the scores s of the keys seen so far: m (rows,) = max s, l (rows,) = sum exp(s - m) and
     acc (rows, head) = sum exp(s - m) v; before any key is seen m = -inf, l = 0 and acc = 0. This is what the state
@@ -67,12 +68,10 @@ def states(case, inputs, program, order):
     """
     first, rows, _ = tile(case, program)
     s = inputs["s"][first : first + rows]
-    spans = chunks(case)
     seen = torch.zeros(s.shape[1], dtype=torch.bool)
     found = []
-    for number in (None, *order):
-        if number is not None:
-            seen[spans[number][0] : spans[number][1] + 1] = True
+    for keys in taken:
+        seen[list(keys)] = True
         visible = s.masked_fill(~seen, float("-inf"))
         m = visible.amax(1)
         p = torch.exp(visible - torch.where(torch.isinf(m), 0.0, m)[:, None])

@@ -36,7 +36,7 @@ class MassTable:
     @property
     def title(self) -> str:
         condition = f", {self.condition}" if self.condition else ""
-        return f"values that reach the queries, in percent{condition}: rows down, {self.of}s of keys across"
+        return f"values in percent{condition}: rows down, {self.of}s of keys across"
 
 
 def read_mass(clue: Clue) -> MassTable | None:

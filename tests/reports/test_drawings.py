@@ -66,7 +66,7 @@ def test_a_page_shows_the_weights_as_a_table() -> None:
     html = page(place(), clues=(clue,))
     seen = Page(html)
     assert "Seen: Keys 32-40 (chunk 1) count for nothing in query tile 1." in seen.text
-    assert "values that reach the queries, in percent, with the causal mask" in seen.text
+    assert "values in percent, with the causal mask" in seen.text
     assert "rows 32-37 100% 0% 50% 50%" in seen.text
     assert "<script" not in html
 

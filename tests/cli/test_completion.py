@@ -50,20 +50,21 @@ def test_exercises_complete(monkeypatch: pytest.MonkeyPatch, command: str) -> No
 
 def test_exercises_that_are_on_the_line_are_not_offered_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    assert completed("grade score_mask s", monkeypatch) == []
-    assert completed("grade check kernel_loads k", monkeypatch) == []
+    assert completed("grade score_mask sc", monkeypatch) == []
+    assert completed("grade check kernel_loads kern", monkeypatch) == []
 
 
 def test_lessons_cases_and_choices_complete(monkeypatch: pytest.MonkeyPatch, course: Course) -> None:
     monkeypatch.chdir(ROOT)
-    assert completed("grade --lesson ", monkeypatch) == ["7"]
+    lessons = [str(lesson.number) for lesson in course.lessons]
+    assert completed("grade --lesson ", monkeypatch) == lessons
     exercise = course.exercise("flash_attention")
     checks = [check.id for check in exercise.checks]
     assert completed("grade check flash_attention --case ", monkeypatch) == checks
     assert completed("grade trace flash_attention --case ", monkeypatch)[0] == exercise.traces[0].id
     assert completed("grade --device c", monkeypatch) == ["cpu", "cuda"]
     assert completed("course grade x --exercise fl", monkeypatch) == ["flash_attention"]
-    assert completed("course grade x --lesson ", monkeypatch) == ["7"]
+    assert completed("course grade x --lesson ", monkeypatch) == lessons
 
 
 def test_outside_a_course_nothing_is_offered_and_nothing_goes_wrong(

@@ -225,7 +225,7 @@ SIGNS = (
     (
         "one_vector_for_both",
         "compile-error",
-        r"shapes meet here: (?:32 against 16|16 against 32) along dimension 0\.(?!.*the harness noticed)",
+        r"shapes meet here: (?:32 against 16|16 against 32) along (?:axis|dimension) 0\.(?!.*the harness noticed)",
         "Two values meet here of which one is as long as a tile has rows, and the other as it has columns.\n\n"
         "One index runs down the tile and the other across it: a column meets a row, and a tile comes out. Which of the "
         "two gets the [:, None]?",

@@ -317,7 +317,7 @@ SIGNS = (
     (
         "rows_meet_columns",
         "compile-error",
-        r"shapes meet here: (?:32 against 16|16 against 32) along dimension [01]\.",
+        r"shapes meet here: (?:32 against 16|16 against 32) along (?:axis|dimension) [01]\.",
         "Two values meet here of which one is as long as a tile has rows, and the other as a chunk has columns.\n\n"
         "m_i and l_i have one number for each row. Which axis has to go in the maximum and in the sum, and along which axis "
         "of the chunk do they run when they meet it?",

@@ -263,7 +263,7 @@ SIGNS = (
     (
         "rows_meet_columns",
         "compile-error",
-        r"shapes meet here: (?:32 against 16|16 against 32) along dimension [01]\.",
+        r"shapes meet here: (?:32 against 16|16 against 32) along (?:axis|dimension) [01]\.",
         "Two values meet here of which one is as long as a tile has rows, and the other as a tile has columns.\n\n"
         "The maximum and the sum have one number for each row. Which axis has to go in them, and along which axis of the "
         "tile do they run when they meet it?",

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 STUB = "lesson7/one_shot_attention.py"
 EXERCISE = "kernel_loads"
 PAGE = ROOT / "docs" / "watch.md"
-_BLOCK = re.compile(r"(<!-- capture: grade watch --plain -->\n)(.*?)(<!-- end of capture -->)", re.DOTALL)
+_BLOCK = re.compile(r"(<!-- capture: grade watch kernel_loads --plain -->\n)(.*?)(<!-- end of capture -->)", re.DOTALL)
 
 VERDICT = rf"{EXERCISE}: [a-z-]+"
 COMPILED = rf"GPU targets of {EXERCISE}: [a-z-]+"
@@ -42,7 +42,7 @@ class Step:
 
 
 HOUR = (
-    Step("`grade watch` begins at the first exercise that is not passed.", answer=(VERDICT, "keys:")),
+    Step(f"`grade watch {EXERCISE}` begins with its stub.", answer=(VERDICT, "keys:")),
     Step("The student presses `h`.", key="h", answer=("which of its rows exist",)),
     Step(
         "A first try is saved, with a bracket left open.",
@@ -66,13 +66,13 @@ HOUR = (
 
 
 class Sitting:
-    """`grade watch --plain` at a pseudo-terminal of 80 columns, in a student's folder of its own; a context manager."""
+    """`grade watch EXERCISE` at a pseudo-terminal of 80 columns, in a student's folder; a context manager."""
 
     def __init__(self, folder: Path, *options: str, timeout: float = 120) -> None:
         self.root = student_folder(folder)
         self.file = self.root / "assignments" / STUB
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(folder / "cache"), "TERM": "dumb"}
-        command = ["-P", "-m", "autograder.cli.grade", "watch", "--plain", "--device", "cpu", *options]
+        command = ["-P", "-m", "autograder.cli.grade", "watch", EXERCISE, "--plain", "--device", "cpu", *options]
         self.child: Any = pexpect.spawn(
             sys.executable,
             command,

@@ -117,7 +117,7 @@ def test_ctrl_c_ends_it_with_130_and_leaves_nothing_behind(student: ModuleType, 
     stub = root / "assignments" / student.STUB
     stub.parent.mkdir(parents=True)
     stub.write_text(ending_in(student, ENDLESS), encoding="utf-8")
-    watch = f"{sys.executable} -P -m autograder.cli.grade watch --plain --device cpu --no-targets"
+    watch = f"{sys.executable} -P -m autograder.cli.grade watch {student.EXERCISE} --plain --device cpu --no-targets"
     script = f"trap : INT; stty -a > before; {watch}; echo ended with $?; stty -a > after"
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
     shell = pexpect.spawn("/bin/bash", ["-c", script], cwd=str(root), env=environment, encoding="utf-8", timeout=120)
@@ -137,7 +137,8 @@ def test_ctrl_c_ends_it_with_130_and_leaves_nothing_behind(student: ModuleType, 
 
 def test_without_a_terminal_it_works_without_keys_and_ends_when_told(student: ModuleType, tmp_path: Path) -> None:
     root = student.student_folder(tmp_path)
-    command = [sys.executable, "-P", "-m", "autograder.cli.grade", "watch", "--device", "cpu", "--no-targets"]
+    command = [sys.executable, "-P", "-m", "autograder.cli.grade", "watch", student.EXERCISE]
+    command += ["--device", "cpu", "--no-targets"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path), "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
         command, cwd=root, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True

@@ -79,6 +79,12 @@ class Table:
 
 
 @pytest.fixture
+def course(course: Course) -> Course:
+    """Lesson 7 alone, so that its exercises come one after another."""
+    return replace(course, lessons=tuple(lesson for lesson in course.lessons if lesson.number == 7))
+
+
+@pytest.fixture
 def table(course: Course, tmp_path: Path) -> Table:
     return Table(course, tmp_path)
 

@@ -32,6 +32,24 @@ def compare_as_compiled() -> None:
         setattr(triton_interpreter, name, function)
     rewriter = triton_interpreter.FunctionRewriter
     rewriter._transform_ast = _first_as_compiled(rewriter._transform_ast)
+    builder = triton_interpreter.InterpreterBuilder
+    builder.create_splat = _truths_stay_truths(builder.create_splat)
+
+
+def _truths_stay_truths(splat: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes a tile of a single value; of `n != 53` one that can be part of a mask.
+
+    The interpreter has a comparison's result go by the type of what was compared, and makes whole numbers of it.
+    """
+
+    @wraps(splat)
+    def create_splat(self: Any, *arguments: Any) -> Any:
+        tile = splat(self, *arguments)
+        if arguments[-1].data.dtype == bool:
+            tile.data = tile.data.astype(bool)
+        return tile
+
+    return create_splat
 
 
 def _first_as_compiled(transform: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:

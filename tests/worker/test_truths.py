@@ -62,6 +62,10 @@ def run(pool: Pool, folder: Path, body: str) -> CheckReply:
         ("m, i = tl.max(a, 0, return_indices=True)\nx = a * 0.0 + m + i", (5, 5, 5, 5)),
         ("x = tl.sort(0.0 - a) + 0.0 * tl.softmax(a) * tl.cdiv(n, 2)", (-2, -1, 0, 1)),
         ("x = tl.where(0.0 <= a, 1.0, 2.0) if 1 < n < 4 else a", (2, 1, 1, 1)),
+        # A single truth value beside a tile of them, as a mask.
+        ("x = tl.load(a_ptr + offs, mask=(offs < n) & (n != 53), other=7.0)", (-1, 0, 1, 7)),
+        ("x = tl.load(a_ptr + offs, mask=(tl.load(a_ptr) > 0.0) | (offs > 1), other=7.0)", (7, 7, 1, 2)),
+        ("x = tl.where((n > 3) & (a > 0), 5.0, a)", (-1, 0, 1, 2)),
         ("i = max(n - 3, 0)\nwhile i < 2 and not i == 2:\n    x += 1.0\n    i += 1", (1, 2, 3, 4)),
     ],
 )

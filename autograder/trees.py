@@ -11,8 +11,10 @@ import warnings
 _one_at_a_time = threading.Lock()
 
 
-def parse(text: str) -> ast.Module:
-    """The tree of a text; what Python would warn of, such as "\\d" in somebody's string, is not ours to complain about.
+def parse(text: str | bytes) -> ast.Module:
+    """The tree of a text, or of a file's bytes.
+
+    What Python would warn of, such as "\\d" in somebody's string, is not ours to complain about.
 
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: Python cannot read it.

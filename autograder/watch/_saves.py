@@ -7,16 +7,16 @@ writes in pieces, or to another name that it then moves, is not read half-way.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import os
 import time
-import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from autograder.trees import parse
 
 _SUFFIXES = (".py", ".ipynb", ".zip")
 _DEEP = 4  # folders: as deep as hand-ins are looked through, and the lesson's own
@@ -167,9 +167,7 @@ def _may_be_half(path: Path) -> bool:
         return True
     try:
         if path.suffix == ".py":
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                ast.parse(data)
+            parse(data)
         elif path.suffix == ".ipynb":
             json.loads(data)
         else:

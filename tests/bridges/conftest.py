@@ -13,7 +13,7 @@ import pytest
 from tests.bridges.classroom import Classroom, make_course
 
 ROOT = Path(__file__).parents[2]
-_PROGRAM = "from autograder.cli._export import export; from autograder.cli.common import run; run(export)"
+_PROGRAM = "from autograder.cli._export import export; from autograder.cli.common import run; run(export, 'course')"
 
 Export = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -15,16 +15,18 @@ from autograder.bulk.store import Store
 from autograder.catalogue import Course, load_course
 from autograder.plan import Reference
 from autograder.session import Grader
+from tests.lessons import keep_lesson
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
 def own_course(tmp_path: Path) -> Course:
-    """The course in a folder of its own."""
+    """Lesson 7 in a folder of its own."""
     root = tmp_path / "own"
     for part in ("course", "solutions"):
         shutil.copytree(ROOT / part, root / part, ignore=shutil.ignore_patterns(".secret", "__pycache__"))
+    keep_lesson(root, 7)
     return load_course(root)
 
 

@@ -105,7 +105,7 @@ def test_none_is_lost_when_several_are_set_at_once(tmp_path: Path) -> None:
         "import sys, time, autograder.cli._grade as g; write = g.save_overrides\n"
         "def slowly(*a):\n    time.sleep(0.1); write(*a)\n"
         "g.save_overrides = slowly\n"
-        "from autograder.cli.common import run; run(g.override)"
+        "from autograder.cli.common import run; run(g.override, 'course')"
     )
     command = [sys.executable, "-c", program, str(tmp_path)]
     more = ["score_mask", "1", "--reason", "x", "--root", str(ROOT)]

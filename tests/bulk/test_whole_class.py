@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.lessons import keep_lesson
 from tests.synthetic_class import Invented, write_all
 
 ROOT = Path(__file__).parents[2]
@@ -51,6 +52,7 @@ from autograder import session
 from autograder.protocol import Limits
 session.LIMITS["cpu"] = Limits(cpu_seconds=4.0, wall_seconds=30.0)
 from autograder.cli.course import main
+from tests.lessons import keep_lesson
 main()
 """
 GRADE = ("--device", "cpu", "--no-targets", "--plain")
@@ -62,6 +64,7 @@ def setting(tmp_path_factory: pytest.TempPathFactory) -> Setting:
     course = folder / "course-root"
     for part in ("course", "solutions"):
         shutil.copytree(ROOT / part, course / part, ignore=shutil.ignore_patterns(".secret", "__pycache__"))
+    keep_lesson(course, 7)
     toml = course / "course" / "course.toml"
     toml.write_text(toml.read_text().replace("number = 7\n", "number = 7\ndeadline = 2026-12-06T23:59:00+01:00\n"))
     return Setting(folder, course, write_all(folder, STUDENTS))

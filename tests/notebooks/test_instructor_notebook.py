@@ -12,6 +12,7 @@ import pytest
 
 from autograder.errors import CourseError
 from autograder.release.notebooks import notebook_text
+from tests.lessons import keep_lesson
 from tests.synthetic_class import write_all
 
 nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
@@ -51,6 +52,7 @@ def test_the_instructor_notebook_grades_a_class(tmp_path: Path, monkeypatch: pyt
     course = tmp_path / "instructor's course"
     for part in ("course", "solutions", "assignments"):
         shutil.copytree(ROOT / part, course / part, ignore=shutil.ignore_patterns(".secret", "__pycache__"))
+    keep_lesson(course, 7)
     write_all(tmp_path / "class", 7)
     commands = tmp_path / "bin"
     commands.mkdir()

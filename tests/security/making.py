@@ -11,6 +11,7 @@ from autograder.catalogue import Course
 from autograder.plan import Reference
 from autograder.result import ExerciseResult, RunResult, to_json
 from autograder.session import Grader, Request
+from tests.lessons import of_lesson
 
 ROOT = Path(__file__).parents[2]
 ONE_SHOT, FLASH = "lesson7/one_shot_attention.py", "lesson7/flash_attention.py"
@@ -69,7 +70,7 @@ def write(folder: Path, files: dict[str, str]) -> Path:
 
 def grade(grader: Grader, course: Course, folder: Path) -> RunResult:
     """Grade a folder as the course does, and check what holds of every result."""
-    result = grader.grade(Request(folder, course.exercises, reference=Reference.load(course, None)))
+    result = grader.grade(Request(folder, of_lesson(course, 7), reference=Reference.load(course, None)))
     assert_printable(result)
     return result
 

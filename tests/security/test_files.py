@@ -17,6 +17,7 @@ from autograder.plan import Reference
 from autograder.reports.terminal import make_console, print_run
 from autograder.result import RunResult
 from autograder.session import Grader, Request
+from tests.lessons import of_lesson
 
 from .making import FLASH, ONE_SHOT, RIGHT_PIN, assert_printable, function, grade, hostile, solution, write
 
@@ -151,7 +152,7 @@ def test_a_hand_in_full_of_slow_candidates_is_looked_at_only_so_far(course: Cour
     try:
         body = "# " + "x" * 900_000 + "\n" + solution(ONE_SHOT)
         files = {f"one_shot_attention ({number}).py": f"{body}# {number}\n" for number in range(1, 20)}
-        plan.plan_exercises(course, write(tmp_path, files), course.exercises, None)
+        plan.plan_exercises(course, write(tmp_path, files), of_lesson(course, 7), None)
     finally:
         plan._Stubs.started = plain  # type: ignore[method-assign]
     assert len(seen) <= 4
@@ -173,7 +174,7 @@ def test_a_notebook_of_surrogates_makes_a_document_that_can_be_written(
     document = {"nbformat": 4, "cells": [{"cell_type": "code", "source": source, "metadata": {}, "outputs": []}]}
     path = tmp_path / "a.ipynb"
     path.write_text(json.dumps(document))
-    result = grader.grade(Request(path, course.exercises, reference=Reference.load(course, None)))
+    result = grader.grade(Request(path, of_lesson(course, 7), reference=Reference.load(course, None)))
     assert_printable(result)
     assert result.exercises[5].outcome in ("refused", "compile-error")
     assert result.exercises[4].outcome == "pass"

@@ -1,0 +1,26 @@
+"""One lesson of the course, for tests that need no more."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from autograder.catalogue import Course, Exercise
+
+
+def of_lesson(course: Course, number: int) -> tuple[Exercise, ...]:
+    """The exercises of one lesson."""
+    return tuple(exercise for exercise in course.exercises if exercise.lesson == number)
+
+
+def keep_lesson(root: Path, number: int) -> None:
+    """Drop all other lessons, and their hidden cases, from the course at ``root``; their folders stay."""
+    toml = root / "course" / "course.toml"
+    head, *lessons = re.split(r"(?m)^(?=\[\[lesson\]\]$)", toml.read_text(encoding="utf-8"))
+    kept = [lesson for lesson in lessons if re.search(rf"(?m)^number = {number}$", lesson)]
+    assert len(kept) == 1
+    toml.write_text(head + kept[0], encoding="utf-8")
+    hidden = root / "solutions" / "hidden.toml"
+    first, *tables = re.split(r"(?m)^(?=\[\[\w+\.checks\]\]$)", hidden.read_text(encoding="utf-8"))
+    ids = [table for table in tables if f'"{table[2 : table.index(".")]}"' in kept[0]]
+    hidden.write_text(first + "".join(ids), encoding="utf-8")

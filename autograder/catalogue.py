@@ -26,7 +26,7 @@ from autograder.toml_table import Table
 TIERS = ("tiny", "ragged", "stress", "speed")
 # Not a tier of exercise.toml: the check on GPU targets, which is made for every exercise and never ends it.
 TARGET_TIER = "target"
-COMPARE_KINDS = ("close", "exact")
+COMPARE_KINDS = ("close", "exact", "twice")
 DEVICES = ("cpu", "cuda")
 # The compute capabilities of Nvidia's GPUs that Triton lowers for.
 GPU_TARGETS = tuple(f"sm_{number}" for number in (75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121))
@@ -48,7 +48,7 @@ class Check:
 
     ``case`` holds plain numbers, booleans and strings: shapes, flags and the kind of data; ``oracle.py`` and
     ``launch.py`` give them meaning.  ``devices`` are those on which the check runs.  Inputs are made from a seed of its
-    own, or of ``seed_of``.
+    own, or of ``seed_of``.  On a GPU with less than ``gpu_memory`` GiB it is left out.
     """
 
     id: str
@@ -59,6 +59,7 @@ class Check:
     devices: tuple[str, ...] = DEVICES
     hidden: bool = False
     seed_of: str = ""
+    gpu_memory: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +298,7 @@ def read_checks(table: Table, hidden: bool = False) -> tuple[Check, ...]:
             case=_case(entry),
             devices=entry.choices("devices", DEVICES),
             hidden=hidden,
+            gpu_memory=entry.number("gpu_memory", 0.0),
         )
         entry.finish()
         checks.append(check)

@@ -192,8 +192,8 @@ class Recorder:
 
     def _note_load(self, addresses: Any, inputs: Sequence[Buffer]) -> None:
         for buffer in inputs:
-            start, size = buffer.tensor.data_ptr(), buffer.tensor.element_size()
-            inside = addresses[(addresses >= start) & (addresses < start + buffer.tensor.numel() * size)]
+            start, size = buffer.memory.data_ptr(), buffer.memory.element_size()
+            inside = addresses[(addresses >= start) & (addresses < start + buffer.memory.numel() * size)]
             if inside.size:
                 first, last = (int(inside.min()) - start) // size, (int(inside.max()) - start) // size
                 known = self._loads.get(buffer.name, (first, last))

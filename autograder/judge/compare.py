@@ -59,7 +59,7 @@ def compare(
     if raw is not None and (left := unwritten(raw)).any():
         wrong = _wrong_elements(got, exact, plain, kind)
         picture = share_picture(wrong, left, layout) if layout is not None else None
-        message = f"{_places(left, said)} never written{_of_the_written(wrong & ~left, left, layout)}."
+        message = f"{_places(left, said, layout)} never written{_of_the_written(wrong & ~left, left, layout)}."
         return Comparison(name, message, where=_where(name, left, got, exact, picture=picture, said=said))
     if not exact.is_floating_point():
         return _compare_exact(name, got, exact, said, layout)
@@ -96,12 +96,10 @@ def _compare_exact(name: str, got: torch.Tensor, exact: torch.Tensor, said: str,
     place = words(wrong, layout) if layout is not None and int(wrong.sum()) > 1 else ""
     where = _where(name, wrong, got, exact, picture=_picture(wrong, layout), said=said)
     if exact.dtype == torch.bool and bool(exact[index]):
-        message = (
-            f"It must hold that {said}, and it does not for {_count(wrong)}, the first at {_index_text(index, said)}."
-        )
+        message = f"It must hold that {said}, and it does not for {_count(wrong)}, the first at {_index_text(index, said, layout)}."
     else:
         message = (
-            f"{said} must match exactly, and {_count(wrong)} differ, the first at {_index_text(index, said)}: "
+            f"{said} must match exactly, and {_count(wrong)} differ, the first at {_index_text(index, said, layout)}: "
             f"{_got_and_expected(got[index], exact[index])}."
         )
     return Comparison(name, f"{message} Wrong: {place}." if place else message, measurements, where)
@@ -120,7 +118,7 @@ def _compare_close(
     wrong = error > bar
     index = tuple(int(i) for i in torch.unravel_index(error.argmax(), error.shape))
     message = (
-        f"{said} is off by up to {worst:.2g} where at most {bar:.2g} is rounding. Worst at {_index_text(index, said)}: "
+        f"{said} is off by up to {worst:.2g} where at most {bar:.2g} is rounding. Worst at {_index_text(index, said, layout)}: "
         f"{_got_and_expected(got[index], exact[index])}. {_over_the_bar(wrong, error, bar, layout)}."
     )
     picture = size_picture(error, bar, layout) if layout is not None and _nearly_all(wrong) else None
@@ -199,7 +197,7 @@ def _special_message(
 ) -> str:
     index = _first(wrong)
     value, right = _number(got[index]), _number(exact[index])
-    place = _index_text(index, name)
+    place = _index_text(index, name, layout)
     others = f"{_count(wrong)} are like that{_rows_text(wrong)}"
     if layout is not None:
         region = words(wrong, layout) if int(wrong.sum()) > 1 else ""
@@ -260,17 +258,21 @@ def _rows_text(wrong: torch.Tensor) -> str:
     return f", in {label} {span_text(spans(rows))}" if len(rows) == 1 else f", in {label}s {span_text(spans(rows))}"
 
 
-def _places(wrong: torch.Tensor, name: str) -> str:
+def _places(wrong: torch.Tensor, name: str, layout: Layout | None) -> str:
     """What is wrong as the subject of a sentence, with its verb: "Rows 5-7 of o were"."""
     rows = _wrong_rows(wrong)
     if wrong.all():
         return f"All of {name} was"
     if wrong.ndim and wrong.reshape(wrong.shape[0], -1)[rows].all():
-        return f"Row {rows[0]} of {name} was" if len(rows) == 1 else f"Rows {span_text(spans(rows))} of {name} were"
+        noun = layout.axes[0].of.capitalize() if layout is not None else "Row"
+        one = len(rows) == 1
+        return f"{noun} {rows[0]} of {name} was" if one else f"{noun}s {span_text(spans(rows))} of {name} were"
     return f"{_count(wrong)} of {name} were"
 
 
-def _index_text(index: tuple[int, ...], name: str) -> str:
+def _index_text(index: tuple[int, ...], name: str, layout: Layout | None) -> str:
+    if layout is not None and len(index) > 2:
+        return ", ".join(f"{axis.of} {i}" for axis, i in zip(layout.axes, index, strict=True))
     if len(index) == 2:
         return f"row {index[0]}, column {index[1]}"
     if len(index) == 1:

@@ -1,7 +1,8 @@
 """Device memory for one launch: inputs between guard bands, outputs poisoned and fenced with canaries.
 
-Every tensor lies in the middle of an allocation of its own; one that an exercise lays out with strides has gaps, which
-hold what the bands hold.  The bands on both sides hold a pattern of the dtype's,
+Every tensor lies in the middle of an allocation of its own; one that an exercise lays out with strides has gaps.
+Those of an input hold what the bands hold, and those of an output what nothing else does, so that a NaN on its way from
+the one to the other shows.  The bands on both sides hold a pattern of the dtype's,
 for floats a NaN of their own: an out-of-bounds read brings NaN into the result, and an out-of-bounds write shows,
 because the bands are compared afterwards.  On CPU every address is checked before it is used as well, see
 `interpreter`.
@@ -72,6 +73,8 @@ def allocate_output(
 ) -> Buffer:
     """A buffer of nothing but poison, laid out with ``strides`` (None: contiguous)."""
     whole, memory, tensor = _allocate(shape, dtype, device, strides)
+    if strides is not None:
+        _bits(memory).fill_(int(_bits(poison(dtype, 1))))
     return Buffer(name, whole, memory, tensor, None)
 
 
@@ -111,9 +114,9 @@ def _verify_bands(buffer: Buffer) -> None:
 
 def _verify_gaps(buffer: Buffer) -> None:
     values, bits = buffer.tensor.clone(), _bits(buffer.memory)
-    fence = int(_bits(_repeated(FENCE, buffer.memory.dtype, 1)))
-    _bits(buffer.tensor).fill_(fence)
-    untouched = all(bool((piece == fence).all()) for piece in _pieces(bits))
+    gap = int(_bits(_repeated(POISON if buffer.writable else FENCE, buffer.memory.dtype, 1)))
+    _bits(buffer.tensor).fill_(gap)
+    untouched = all(bool((piece == gap).all()) for piece in _pieces(bits))
     buffer.tensor.copy_(values)
     if not untouched:
         raise Violation(
@@ -161,9 +164,7 @@ def _allocate(
     pattern = _bits(_repeated(FENCE, dtype, 1))
     whole = torch.full((span + 2 * band,), int(pattern), dtype=pattern.dtype, device=device).view(dtype)
     memory = whole[band : band + span]
-    tensor = memory.as_strided(shape, tuple(strides))
-    _bits(tensor).fill_(int(_bits(poison(dtype, 1))))
-    return whole, memory, tensor
+    return whole, memory, memory.as_strided(shape, tuple(strides))
 
 
 def _counts(shape: Sequence[int]) -> list[int]:

@@ -61,6 +61,14 @@ def test_a_store_between_the_elements_is_noticed() -> None:
         verify([made])
 
 
+def test_a_nan_from_the_gap_of_an_input_shows_in_that_of_an_output() -> None:
+    given = allocate_input("x", RawTensor("float32", (2, 3), bytes(24)), "cpu", (7, 2))
+    made = laid_out((7, 2))
+    made.memory[1:2].copy_(given.memory[1:2])
+    with pytest.raises(Violation, match="wrote between the elements of y"):
+        verify([given, made])
+
+
 def test_the_fences_lie_around_the_gaps_too() -> None:
     made = laid_out((7, 2))
     made.whole[-1024] = 0.0

@@ -93,13 +93,14 @@ def _compare_exact(name: str, got: torch.Tensor, exact: torch.Tensor, said: str,
     if not wrong.any():
         return Comparison(name, "", measurements)
     index = _first(wrong)
+    at = _index_text(index, said, layout)
     place = words(wrong, layout) if layout is not None and int(wrong.sum()) > 1 else ""
     where = _where(name, wrong, got, exact, picture=_picture(wrong, layout), said=said)
     if exact.dtype == torch.bool and bool(exact[index]):
         message = f"It must hold that {said}, and it does not for {_count(wrong)}, the first at {_index_text(index, said, layout)}."
     else:
         message = (
-            f"{said} must match exactly, and {_count(wrong)} differ, the first at {_index_text(index, said, layout)}: "
+            f"{said} must match exactly, and {_count(wrong)} differ, the first at {at}: "
             f"{_got_and_expected(got[index], exact[index])}."
         )
     return Comparison(name, f"{message} Wrong: {place}." if place else message, measurements, where)
@@ -118,8 +119,8 @@ def _compare_close(
     wrong = error > bar
     index = tuple(int(i) for i in torch.unravel_index(error.argmax(), error.shape))
     message = (
-        f"{said} is off by up to {worst:.2g} where at most {bar:.2g} is rounding. Worst at {_index_text(index, said, layout)}: "
-        f"{_got_and_expected(got[index], exact[index])}. {_over_the_bar(wrong, error, bar, layout)}."
+        f"{said} is off by up to {worst:.2g} where at most {bar:.2g} is rounding. "
+        f"Worst at {_index_text(index, said, layout)}: {_got_and_expected(got[index], exact[index])}. {_over_the_bar(wrong, error, bar, layout)}."
     )
     picture = size_picture(error, bar, layout) if layout is not None and _nearly_all(wrong) else None
     picture = picture or _picture(wrong, layout)

@@ -108,6 +108,7 @@ def batched_attention_kernel(
         ### END SOLUTION
     ### BEGIN SOLUTION
     #: # TODO: finish the softmax, and store o by its own strides, where it exists.
-    o = acc / tl.where(l_i == 0.0, 1.0, l_i)[:, None]  # a dead row has acc == 0
+    l_safe = tl.where(l_i == 0.0, 1.0, l_i)  # a dead row has acc == 0
+    o = acc / l_safe[:, None]
     tl.store(o_ptr + row * stride_om + column * stride_od, o, mask=q_exists)
     ### END SOLUTION

@@ -68,5 +68,6 @@ def batched_attention_kernel(
         l_i = l_i * alpha + tl.sum(p, 1)
         acc = acc + tl.dot(p, v, input_precision="ieee")
         m_i = m_new
-    o = acc / tl.where(l_i == 0.0, 1.0, l_i)[:, None]
+    l_safe = tl.where(l_i == 0.0, 1.0, l_i)
+    o = acc / l_safe[:, None]
     tl.store(o_ptr + row * stride_om + column * stride_od, o, mask=q_exists)

@@ -4,7 +4,6 @@ A model walks over memory as the kernel does: programs in the order of the inter
 behind the end of a tensor stops a kernel on CPU; on a GPU it reads as NaN there.
 """
 
-import inspect
 import math
 from types import SimpleNamespace
 

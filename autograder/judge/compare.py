@@ -97,7 +97,7 @@ def _compare_exact(name: str, got: torch.Tensor, exact: torch.Tensor, said: str,
     place = words(wrong, layout) if layout is not None and int(wrong.sum()) > 1 else ""
     where = _where(name, wrong, got, exact, picture=_picture(wrong, layout), said=said)
     if exact.dtype == torch.bool and bool(exact[index]):
-        message = f"It must hold that {said}, and it does not for {_count(wrong)}, the first at {_index_text(index, said, layout)}."
+        message = f"It must hold that {said}, and it does not for {_count(wrong)}, the first at {at}."
     else:
         message = (
             f"{said} must match exactly, and {_count(wrong)} differ, the first at {at}: "
@@ -120,7 +120,8 @@ def _compare_close(
     index = tuple(int(i) for i in torch.unravel_index(error.argmax(), error.shape))
     message = (
         f"{said} is off by up to {worst:.2g} where at most {bar:.2g} is rounding. "
-        f"Worst at {_index_text(index, said, layout)}: {_got_and_expected(got[index], exact[index])}. {_over_the_bar(wrong, error, bar, layout)}."
+        f"Worst at {_index_text(index, said, layout)}: {_got_and_expected(got[index], exact[index])}. "
+        f"{_over_the_bar(wrong, error, bar, layout)}."
     )
     picture = size_picture(error, bar, layout) if layout is not None and _nearly_all(wrong) else None
     picture = picture or _picture(wrong, layout)

@@ -13,8 +13,8 @@ What goes on in a chunk is your streaming kernel:
         l, acc  = both brought from m over to m_new, and the chunk added
     o, lse = acc / l, m + log(l)                      0 and -inf for a row that sees no key
 
-Shapes: q and o are (seqlen_q, HEAD), k and v (seqlen_k, HEAD), lse is (seqlen_q,); float32, contiguous. HEAD == BLOCK_D.
-Query i sees key j if j <= i + seqlen_k - seqlen_q, always: there is no switch.
+Shapes: q and o are (seqlen_q, HEAD), k and v (seqlen_k, HEAD), lse is (seqlen_q,); float32, contiguous, and
+HEAD == BLOCK_D. Query i sees key j if j <= i + seqlen_k - seqlen_q, always: there is no switch.
 """
 
 import triton

@@ -29,7 +29,7 @@ def causal_attention_kernel(
     l_i = tl.zeros((BLOCK_M,), tl.float32)
     acc = tl.zeros((BLOCK_M, BLOCK_D), tl.float32)
     turns = tl.cdiv(tl.maximum(end_n, 0), BLOCK_N)
-    for turn in range(0, turns + tl.where(turns > 1, 1, 0)):
+    for turn in range(turns + tl.where(turns > 1, 1, 0)):
         start_n = tl.where(turn < turns - 1, turn, turn - tl.where(turns > 1, 1, 0)) * BLOCK_N
         offs_n = start_n + tl.arange(0, BLOCK_N)
         key_exists = offs_n[:, None] < seqlen_k

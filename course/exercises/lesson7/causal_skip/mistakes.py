@@ -3,7 +3,6 @@
 In poisoned cases the rows that see poison are left out, as the oracle leaves them out.
 """
 
-import math
 from types import SimpleNamespace
 
 import torch

@@ -47,8 +47,8 @@ def half_attention_kernel(
     scale          float32
     grid           (cdiv(seqlen_q, BLOCK_M),); program_id(0) is the query tile
 
-    With CAUSAL query i sees key j if j <= i + seqlen_k - seqlen_q. q k^T before the scale, and the sum of p v before the
-    division, may be larger than 65504. Writes the rows of o and lse that exist, and nothing else.
+    With CAUSAL query i sees key j if j <= i + seqlen_k - seqlen_q. q k^T before the scale, and the sum of p v before
+    the division, may be larger than 65504. Writes the rows of o and lse that exist, and nothing else.
     """
     offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     offs_d = tl.arange(0, BLOCK_D)
@@ -56,5 +56,5 @@ def half_attention_kernel(
     # TODO: the running values m_i, l_i and acc: which dtype does each need?
     for start_n in range(0, seqlen_k, BLOCK_N):
         offs_n = start_n + tl.arange(0, BLOCK_N)
-        # TODO: load this chunk's k and v, and take them into m_i, l_i and acc: 16 bits into products, 32 out of them.
+        # TODO: load this chunk's k and v, and take them into m_i, l_i and acc: 16 bits into a product, 32 out of it.
     # TODO: finish the softmax in float32, then store o, which is rounded there and not before, and lse.

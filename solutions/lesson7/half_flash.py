@@ -47,8 +47,8 @@ def half_attention_kernel(
     scale          float32
     grid           (cdiv(seqlen_q, BLOCK_M),); program_id(0) is the query tile
 
-    With CAUSAL query i sees key j if j <= i + seqlen_k - seqlen_q. q k^T before the scale, and the sum of p v before the
-    division, may be larger than 65504. Writes the rows of o and lse that exist, and nothing else.
+    With CAUSAL query i sees key j if j <= i + seqlen_k - seqlen_q. q k^T before the scale, and the sum of p v before
+    the division, may be larger than 65504. Writes the rows of o and lse that exist, and nothing else.
     """
     offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     offs_d = tl.arange(0, BLOCK_D)
@@ -64,7 +64,7 @@ def half_attention_kernel(
     for start_n in range(0, seqlen_k, BLOCK_N):
         offs_n = start_n + tl.arange(0, BLOCK_N)
         ### BEGIN SOLUTION
-        #: # TODO: load this chunk's k and v, and take them into m_i, l_i and acc: 16 bits into products, 32 out of them.
+        #: # TODO: load this chunk's k and v, and take them into m_i, l_i and acc: 16 bits into a product, 32 out of it.
         key_exists = offs_n[:, None] < seqlen_k
         k = tl.load(k_ptr + offs_n[:, None] * HEAD + offs_d[None, :], mask=key_exists, other=0.0)  # (BLOCK_N, BLOCK_D)
         v = tl.load(v_ptr + offs_n[:, None] * HEAD + offs_d[None, :], mask=key_exists, other=0.0)

@@ -211,7 +211,7 @@ def _limit_text(name: str, value: float, bound: float) -> str:
     allowed = f"where at most {bound:.0f} are allowed"
     return {
         "largest_load": f"one load takes {value:.0f} elements of {tensor} at once {allowed}.",
-        "total_load": f"{value:.0f} elements of {tensor} are loaded in all {allowed}: it is read over and over.",
+        "total_load": f"{value:.0f} elements of {tensor} are loaded in all {allowed}: more than it takes.",
         "largest_dimension": f"a tile is {value:.0f} long on one side where at most {bound:.0f} is allowed.",
     }.get(kind, f"{name} is {value:.0f} {allowed}.")
 

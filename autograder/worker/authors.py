@@ -67,7 +67,7 @@ class Authors:
     def store(self, buffer: Buffer, addresses: Any, active: Any, values: Any) -> None:
         """Note a store that is about to be made; ``values`` are those of the active lanes."""
         elements, lanes = self._touched(buffer, addresses, active)
-        size = buffer.tensor.numel()
+        size = buffer.memory.numel()
         programs = self._programs.setdefault(buffer.name, np.full(size, _NOBODY, dtype=np.int64))
         authors = self._lanes.setdefault(buffer.name, np.full(size, _NOBODY, dtype=np.int64))
         again = programs[elements] != _NOBODY
@@ -94,12 +94,14 @@ class Authors:
         number = self._shapes.setdefault(active.shape, len(self._shapes))
         lanes = np.flatnonzero(active) + number * _LANES_OF_A_TILE
         inside = _inside(buffer, addresses)
-        offsets = (addresses[inside] - np.uint64(buffer.tensor.data_ptr())).astype(np.int64)
-        return offsets // buffer.tensor.element_size(), lanes[inside]
+        offsets = (addresses[inside] - np.uint64(buffer.memory.data_ptr())).astype(np.int64)
+        return offsets // buffer.memory.element_size(), lanes[inside]
 
     def _dispute(self, kind: str, buffer: Buffer, elements: Any, which: Any) -> None:
         if which.any():
-            self.disputed.setdefault(f"{kind}.{buffer.name}", int(elements[np.argmax(which)]))
+            element = buffer.element(int(elements[np.argmax(which)]))
+            if element is not None:  # what is stored to a gap is noticed as such
+                self.disputed.setdefault(f"{kind}.{buffer.name}", element)
 
 
 def _program() -> int:
@@ -108,14 +110,14 @@ def _program() -> int:
 
 
 def _inside(buffer: Buffer, addresses: Any) -> Any:
-    start = buffer.tensor.data_ptr()
-    end = start + buffer.tensor.numel() * buffer.tensor.element_size()
+    start = buffer.memory.data_ptr()
+    end = start + buffer.memory.numel() * buffer.memory.element_size()
     return (addresses >= start) & (addresses < end)
 
 
 def _memory(buffer: Buffer) -> Any:
     """The buffer's elements as integers of the same bits."""
-    return buffer.tensor.reshape(-1).view(_BITS[buffer.tensor.element_size()]).numpy()
+    return buffer.memory.view(_BITS[buffer.memory.element_size()]).numpy()
 
 
 def _bits_of(buffer: Buffer, values: Any, addresses: Any) -> Any:

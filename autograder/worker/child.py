@@ -154,9 +154,12 @@ class _Runner:
 
     def _run_check(self, check: CheckJob) -> tuple[CheckReply, bool]:
         device = self._job.device
-        inputs = {name: memory.allocate_input(name, raw, device) for name, raw in check.inputs.items()}
+        strides = self._launch_file.strides(check.case)
+        inputs = {
+            name: memory.allocate_input(name, raw, device, strides.get(name)) for name, raw in check.inputs.items()
+        }
         outputs = {
-            name: memory.allocate_output(name, shape, getattr(torch, dtype), device)
+            name: memory.allocate_output(name, shape, getattr(torch, dtype), device, strides.get(name))
             for name, (dtype, shape) in self._promise[check.id].items()
         }
         every = [*inputs.values(), *outputs.values()]

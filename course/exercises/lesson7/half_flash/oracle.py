@@ -1,0 +1,62 @@
+"""Attention, unfused, in whatever precision the inputs have, and its log-sum-exp in float32 or better."""
+
+import torch
+
+
+def make_inputs(case, generator):
+    """q (seqlen_q, head), k and v (seqlen_k, head) of ``dtype``; with ``twin``, v_twin holds twice the values.
+
+    ``spread`` scales the scores and ``shift`` moves all of them by that much; ``last`` moves the score of the last key.
+    ``size`` is that of q k^T before the scale, where it is not 0, and ``centre`` that of all values.
+    """
+    dtype, scale = getattr(torch, case["dtype"]), case["scale"]
+    q = torch.randn(case["seqlen_q"], case["head"], generator=generator) * case["spread"]
+    k = torch.randn(case["seqlen_k"], case["head"], generator=generator)
+    v = torch.randn(case["seqlen_k"], case["head"], generator=generator) + case["centre"]
+    if case["shift"] or case["last"]:
+        q[:, 0], k[:, 0] = 1.0, case["shift"] / scale
+        k[-1, 0] += case["last"] / scale
+    if case["size"]:
+        q[:, 1], k[:, 1] = case["size"] ** 0.5, case["size"] ** 0.5
+    v = v.to(dtype)
+    inputs = {"q": q.to(dtype), "k": k.to(dtype), "v": v}
+    return {**inputs, "v_twin": 2 * v} if case["twin"] else inputs
+
+
+def _scores(case, q, k):
+    """s (seqlen_q, seqlen_k), -inf where a causal query, aligned at the last key, may not look."""
+    s = (case["scale"] * q) @ k.T
+    if not case["causal"]:
+        return s
+    rows, keys = torch.arange(case["seqlen_q"])[:, None], torch.arange(case["seqlen_k"])[None, :]
+    return s.masked_fill(keys > rows + case["seqlen_k"] - case["seqlen_q"], float("-inf"))
+
+
+def oracle(case, inputs):
+    """o (seqlen_q, head) = softmax(s) v, as good as torch makes it in 16 bits; lse (seqlen_q,) = log sum exp(s).
+
+    A dead row, one that sees no key, has o = 0 and lse = -inf. ``doubled`` is true wherever it is looked at.
+    """
+    p = torch.nan_to_num(torch.softmax(_scores(case, inputs["q"], inputs["k"]), 1))  # 0 / 0 in a dead row
+    wide = (inputs[name].to(torch.promote_types(inputs[name].dtype, torch.float32)) for name in "qk")
+    rows = torch.ones(case["seqlen_q"] if case["twin"] else 0, dtype=torch.bool)
+    return {"o": p @ inputs["v"], "lse": torch.logsumexp(_scores(case, *wide), 1), "doubled": rows}
+
+
+def observe(case, inputs, outputs):
+    """o and lse; with a twin, whether each row of o doubled with the values, and lse stayed, to the bit."""
+    if not case["twin"]:
+        return {**outputs, "doubled": torch.ones(0, dtype=torch.bool)}
+    o, lse = outputs["o"], outputs["lse"]
+    doubled = (outputs["o_twin"] == 2 * o).all(1) & (outputs["lse_twin"] == lse)
+    return {"o": o, "lse": lse, "doubled": doubled}
+
+
+def limits(case):
+    """No tile is larger than its block, and keys and values are read at most twice for each query tile."""
+    whole = 2 * -(-case["seqlen_q"] // case["block_m"]) * case["seqlen_k"] * case["head"] * (2 if case["twin"] else 1)
+    return {
+        "largest_dimension": max(case["block_m"], case["block_n"], case["head"]),
+        "total_load.k": whole,
+        "total_load.v": whole,
+    }

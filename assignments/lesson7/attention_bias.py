@@ -3,8 +3,8 @@
     s[i, j] = scale * q[i] . k[j] + bias[i, j] - slope * |i + seqlen_k - seqlen_q - j|
 
 A bias is how a model says more than q and k do: a learnt bias for each pair of places, or a mask, 0 where a key may be
-seen and -inf where not. It is as large as the scores, so that it is read tile by tile, as they are made. What is the same
-for all heads, or for all queries, is stored once: its stride is 0.
+seen and -inf where not. It is as large as the scores, so that it is read tile by tile, as they are made. What is the
+same for all heads, or for all queries, is stored once: its stride is 0.
 
 ALiBi (Press et al. 2022, arXiv 2108.12409) needs no memory: what is taken off grows with the distance between query and
 key, at a rate of its own for each head, and two indices say what the distance is.
@@ -62,5 +62,5 @@ def attention_bias_kernel(
         offs_n = start_n + tl.arange(0, BLOCK_N)
         # TODO: this chunk's k, v and q k^T, scaled, as in flash_attention_kernel.
         # TODO: load the bias of the chunk (BLOCK_M, BLOCK_N), add it, and take off ALiBi's share.
-        # TODO: -inf for ghosts and, if CAUSAL, the future. Your online softmax takes the chunk in; all of it may be -inf.
+        # TODO: -inf for ghosts and, if CAUSAL, the future. Then your online softmax; a chunk may be -inf throughout.
     # TODO: finish the softmax (a dead row has l_i == 0), then store o and lse where the rows exist.

@@ -62,6 +62,6 @@ def sliding_window_kernel(
     end = seqlen_k
     for start_n in range(start, end, BLOCK_N):
         offs_n = start_n + tl.arange(0, BLOCK_N)
-        # TODO: this chunk's k, v and scores, as in flash_attention_kernel; -inf for ghosts and what the window hides.
+        # TODO: this chunk's k, v and scores, as in flash_attention_kernel; -inf for ghosts and hidden keys.
         # TODO: your online softmax takes the chunk in. For some rows it may be masked throughout, and come first.
     # TODO: finish the softmax (a dead row has l_i == 0), then store o and lse where the rows exist.

@@ -6,13 +6,13 @@ behind the other in one long tensor, and two lists say where each begins:
     cu_seqlens_q   (BATCH + 1,)   0, then the sum of the first 1, 2, ... lengths, up to total_q
     cu_seqlens_k   (BATCH + 1,)   the same for keys and values
 
-Sequence b has the rows from cu_seqlens_q[b] up to but not including cu_seqlens_q[b + 1]. What lies behind its last row is
-no padding and no end of memory: it is the next sequence, which must neither be seen nor written.
+Sequence b has the rows from cu_seqlens_q[b] up to but not including cu_seqlens_q[b + 1]. What lies behind its last row
+is no padding and no end of memory: it is the next sequence, which must neither be seen nor written.
 
-Shapes: q and o are (total_q, HEADS, HEAD), k and v (total_k, HEADS, HEAD), lse is (HEADS, total_q); float32, contiguous;
-the lists are int32. HEAD == BLOCK_D. A sequence may have no queries, or no keys: then all its queries are *dead*, with
-output 0 and lse -inf. With CAUSAL, query i of a sequence sees its key j if j <= i + seqlen_k - seqlen_q, with the lengths
-of that sequence.
+Shapes: q and o are (total_q, HEADS, HEAD), k and v (total_k, HEADS, HEAD), lse is (HEADS, total_q); float32 and
+contiguous; the lists are int32. HEAD == BLOCK_D. A sequence may have no queries, or no keys: then all its queries are
+*dead*, with output 0 and lse -inf. With CAUSAL, query i of a sequence sees its key j if
+j <= i + seqlen_k - seqlen_q, with the lengths of that sequence.
 """
 
 import triton
@@ -42,13 +42,13 @@ def varlen_attention_kernel(
     q_ptr, o_ptr   pointers to (total_q, HEADS, HEAD) float32, contiguous
     k_ptr, v_ptr   pointers to (total_k, HEADS, HEAD) float32, contiguous
     lse_ptr        pointer to (HEADS, total_q) float32: the natural log-sum-exp of each row's scores
-    cu_seqlens_q_ptr, cu_seqlens_k_ptr   pointers to (BATCH + 1,) int32: where each sequence begins, and the last one ends
+    cu_seqlens_q_ptr, cu_seqlens_k_ptr   pointers to (BATCH + 1,) int32: where each sequence begins, and the last ends
     scale          float32, handed in (1 / sqrt(HEAD) as a rule)
     grid           (cdiv(the longest seqlen_q, BLOCK_M), BATCH, HEADS); program_id(0) is the query tile of a sequence,
                    program_id(1) the sequence, program_id(2) the head
 
-    No tile holds more than BLOCK_N keys, and a tile behind the last query of its sequence reads none. Writes each row of
-    o and lse once.
+    No tile holds more than BLOCK_N keys, and a tile behind the last query of its sequence reads none. Writes each row
+    of o and lse once.
     """
     first_row = tl.program_id(0) * BLOCK_M
     sequence = tl.program_id(1)
@@ -65,5 +65,5 @@ def varlen_attention_kernel(
     for start_n in range(0, end, BLOCK_N):
         offs_n = start_n + tl.arange(0, BLOCK_N)
         # TODO: this chunk's k, v and scores, with the keys counted from the start of their sequence.
-        # TODO: -inf for what lies behind the sequence's last key and, if CAUSAL, the future. Then your online softmax.
+        # TODO: -inf for what lies behind the last key and, if CAUSAL, the future. Then your online softmax.
     # TODO: finish the softmax (a dead row has l_i == 0), then store the rows of o and lse that this sequence has.

@@ -3,8 +3,8 @@
     s[i, j] = scale * q[i] . k[j] + bias[i, j] - slope * |i + seqlen_k - seqlen_q - j|
 
 A bias is how a model says more than q and k do: a learnt bias for each pair of places, or a mask, 0 where a key may be
-seen and -inf where not. It is as large as the scores, so that it is read tile by tile, as they are made. What is the same
-for all heads, or for all queries, is stored once: its stride is 0.
+seen and -inf where not. It is as large as the scores, so that it is read tile by tile, as they are made. What is the
+same for all heads, or for all queries, is stored once: its stride is 0.
 
 ALiBi (Press et al. 2022, arXiv 2108.12409) needs no memory: what is taken off grows with the distance between query and
 key, at a rate of its own for each head, and two indices say what the distance is.
@@ -75,7 +75,7 @@ def attention_bias_kernel(
         ### BEGIN SOLUTION
         #: # TODO: this chunk's k, v and q k^T, scaled, as in flash_attention_kernel.
         #: # TODO: load the bias of the chunk (BLOCK_M, BLOCK_N), add it, and take off ALiBi's share.
-        #: # TODO: -inf for ghosts and, if CAUSAL, the future. Your online softmax takes the chunk in; all of it may be -inf.
+        #: # TODO: -inf for ghosts and, if CAUSAL, the future. Then your online softmax; a chunk may be -inf throughout.
         keys = offs_n < seqlen_k
         kv_offsets = offs_n[:, None] * HEAD + offs_d[None, :]  # (BLOCK_N, BLOCK_D)
         k = tl.load(k_head + kv_offsets, mask=keys[:, None], other=0.0)
@@ -88,7 +88,8 @@ def attention_bias_kernel(
             seen = seen & (offs_n[None, :] <= place[:, None])
         s = tl.where(seen, s, float("-inf"))
         m_new = tl.maximum(m_i, tl.max(s, 1))  # (BLOCK_M,), of scores that have their bias
-        m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)  # for the exponents alone: m_i stays -inf until a key is seen
+        # For the exponents alone: m_i stays at -inf until a row has seen a key.
+        m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)
         alpha = tl.exp(m_i - m_safe)  # (BLOCK_M,)
         p = tl.exp(s - m_safe[:, None])  # (BLOCK_M, BLOCK_N)
         l_i = l_i * alpha + tl.sum(p, 1)

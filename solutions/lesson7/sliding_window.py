@@ -67,7 +67,7 @@ def sliding_window_kernel(
     left = tl.where(window_left < 0, far, window_left)
     right = tl.where(window_right < 0, far, window_right)
     place = offs_m + (seqlen_k - seqlen_q)  # (BLOCK_M,), where each row stands among the keys
-    # The first row reaches back furthest, the last row ahead. Chunks begin at multiples of BLOCK_N, as aligned loads do.
+    # The first row reaches back furthest, the last row ahead. Chunks begin at multiples of BLOCK_N, for aligned loads.
     first_place = first_row + seqlen_k - seqlen_q
     start = tl.maximum(first_place - left, 0) // BLOCK_N * BLOCK_N
     end = tl.minimum(first_place + BLOCK_M + right, seqlen_k)
@@ -75,7 +75,7 @@ def sliding_window_kernel(
     for start_n in range(start, end, BLOCK_N):
         offs_n = start_n + tl.arange(0, BLOCK_N)
         ### BEGIN SOLUTION
-        #: # TODO: this chunk's k, v and scores, as in flash_attention_kernel; -inf for ghosts and what the window hides.
+        #: # TODO: this chunk's k, v and scores, as in flash_attention_kernel; -inf for ghosts and hidden keys.
         #: # TODO: your online softmax takes the chunk in. For some rows it may be masked throughout, and come first.
         kv_mask = offs_n[:, None] < seqlen_k
         kv_offsets = offs_n[:, None] * HEAD + offs_d[None, :]  # (BLOCK_N, BLOCK_D)

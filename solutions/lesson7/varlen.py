@@ -6,13 +6,13 @@ behind the other in one long tensor, and two lists say where each begins:
     cu_seqlens_q   (BATCH + 1,)   0, then the sum of the first 1, 2, ... lengths, up to total_q
     cu_seqlens_k   (BATCH + 1,)   the same for keys and values
 
-Sequence b has the rows from cu_seqlens_q[b] up to but not including cu_seqlens_q[b + 1]. What lies behind its last row is
-no padding and no end of memory: it is the next sequence, which must neither be seen nor written.
+Sequence b has the rows from cu_seqlens_q[b] up to but not including cu_seqlens_q[b + 1]. What lies behind its last row
+is no padding and no end of memory: it is the next sequence, which must neither be seen nor written.
 
-Shapes: q and o are (total_q, HEADS, HEAD), k and v (total_k, HEADS, HEAD), lse is (HEADS, total_q); float32, contiguous;
-the lists are int32. HEAD == BLOCK_D. A sequence may have no queries, or no keys: then all its queries are *dead*, with
-output 0 and lse -inf. With CAUSAL, query i of a sequence sees its key j if j <= i + seqlen_k - seqlen_q, with the lengths
-of that sequence.
+Shapes: q and o are (total_q, HEADS, HEAD), k and v (total_k, HEADS, HEAD), lse is (HEADS, total_q); float32 and
+contiguous; the lists are int32. HEAD == BLOCK_D. A sequence may have no queries, or no keys: then all its queries are
+*dead*, with output 0 and lse -inf. With CAUSAL, query i of a sequence sees its key j if
+j <= i + seqlen_k - seqlen_q, with the lengths of that sequence.
 """
 
 import triton
@@ -42,13 +42,13 @@ def varlen_attention_kernel(
     q_ptr, o_ptr   pointers to (total_q, HEADS, HEAD) float32, contiguous
     k_ptr, v_ptr   pointers to (total_k, HEADS, HEAD) float32, contiguous
     lse_ptr        pointer to (HEADS, total_q) float32: the natural log-sum-exp of each row's scores
-    cu_seqlens_q_ptr, cu_seqlens_k_ptr   pointers to (BATCH + 1,) int32: where each sequence begins, and the last one ends
+    cu_seqlens_q_ptr, cu_seqlens_k_ptr   pointers to (BATCH + 1,) int32: where each sequence begins, and the last ends
     scale          float32, handed in (1 / sqrt(HEAD) as a rule)
     grid           (cdiv(the longest seqlen_q, BLOCK_M), BATCH, HEADS); program_id(0) is the query tile of a sequence,
                    program_id(1) the sequence, program_id(2) the head
 
-    No tile holds more than BLOCK_N keys, and a tile behind the last query of its sequence reads none. Writes each row of
-    o and lse once.
+    No tile holds more than BLOCK_N keys, and a tile behind the last query of its sequence reads none. Writes each row
+    of o and lse once.
     """
     first_row = tl.program_id(0) * BLOCK_M
     sequence = tl.program_id(1)
@@ -77,7 +77,7 @@ def varlen_attention_kernel(
         offs_n = start_n + tl.arange(0, BLOCK_N)
         ### BEGIN SOLUTION
         #: # TODO: this chunk's k, v and scores, with the keys counted from the start of their sequence.
-        #: # TODO: -inf for what lies behind the sequence's last key and, if CAUSAL, the future. Then your online softmax.
+        #: # TODO: -inf for what lies behind the last key and, if CAUSAL, the future. Then your online softmax.
         keys = offs_n < seqlen_k
         kv_rows = (start_k + offs_n).to(tl.int64) * HEADS + head  # (BLOCK_N,), among (total_k * HEADS, HEAD)
         kv_offsets = kv_rows[:, None] * HEAD + offs_d[None, :]  # (BLOCK_N, BLOCK_D)
@@ -89,7 +89,8 @@ def varlen_attention_kernel(
             seen = seen & (offs_n[None, :] <= offs_m[:, None] + seqlen_k - seqlen_q)
         s = tl.where(seen, s, float("-inf"))
         m_new = tl.maximum(m_i, tl.max(s, 1))  # (BLOCK_M,)
-        m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)  # for the exponents alone: m_i stays -inf until a key is seen
+        # For the exponents alone: m_i stays at -inf until a row has seen a key.
+        m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)
         alpha = tl.exp(m_i - m_safe)  # (BLOCK_M,)
         p = tl.exp(s - m_safe[:, None])  # (BLOCK_M, BLOCK_N)
         l_i = l_i * alpha + tl.sum(p, 1)

@@ -1,5 +1,7 @@
 """Loads the bias of ghosts."""
 
+# seen on: cpu
+
 import triton
 import triton.language as tl
 

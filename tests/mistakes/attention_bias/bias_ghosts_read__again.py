@@ -3,6 +3,8 @@
 The same mistake, written another way.
 """
 
+# seen on: cpu
+
 import triton
 import triton.language as tl
 

@@ -44,7 +44,11 @@ def attention_bias_kernel(
         kv_offsets = offs_n[:, None] * HEAD + offs_d[None, :]
         k = tl.load(k_head + kv_offsets, mask=keys[:, None], other=0.0)
         v = tl.load(v_head + kv_offsets, mask=keys[:, None], other=0.0)
-        bias = tl.load(bias_ptr + head * stride_bh + offs_n[None, :] * stride_bm + offs_m[:, None], mask=rows[:, None] & keys[None, :], other=0.0)
+        bias = tl.load(
+            bias_ptr + head * stride_bh + offs_n[None, :] * stride_bm + offs_m[:, None],
+            mask=rows[:, None] & keys[None, :],
+            other=0.0,
+        )
         distance = tl.abs(place[:, None] - offs_n[None, :])
         s = tl.dot(q, tl.trans(k), input_precision="ieee") * scale + bias - slope * distance
         seen = keys[None, :]

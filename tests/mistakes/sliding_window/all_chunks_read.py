@@ -1,5 +1,7 @@
 """Reads every chunk of keys, and masks what the window hides: right, and slow."""
 
+# seen on: cpu
+
 import triton
 import triton.language as tl
 

@@ -43,7 +43,9 @@ def sliding_window_kernel(
         k = tl.load(k_ptr + kv_offsets, mask=kv_mask, other=0.0)
         v = tl.load(v_ptr + kv_offsets, mask=kv_mask, other=0.0)
         s = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
-        seen = (offs_n[None, :] >= tl.maximum(first_place - left, 0)) & (offs_n[None, :] < tl.full((BLOCK_M, 1), 1, tl.int32) * end)
+        seen = (offs_n[None, :] >= tl.maximum(first_place - left, 0)) & (
+            offs_n[None, :] < tl.full((BLOCK_M, 1), 1, tl.int32) * end
+        )
         s = tl.where(seen, s, float("-inf"))
         m_new = tl.maximum(m_i, tl.max(s, 1))
         m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)

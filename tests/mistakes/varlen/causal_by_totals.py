@@ -49,7 +49,9 @@ def varlen_attention_kernel(
         s = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
         seen = keys[None, :]
         if CAUSAL:
-            seen = seen & (offs_n[None, :] <= offs_m[:, None] + tl.load(cu_seqlens_k_ptr + tl.num_programs(1)) - total_q)
+            seen = seen & (
+                offs_n[None, :] <= offs_m[:, None] + tl.load(cu_seqlens_k_ptr + tl.num_programs(1)) - total_q
+            )
         s = tl.where(seen, s, float("-inf"))
         m_new = tl.maximum(m_i, tl.max(s, 1))
         m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)

@@ -45,7 +45,9 @@ def varlen_attention_kernel(
         best = tl.zeros((BLOCK_M,), tl.float32) - float("inf")
         total = tl.zeros((BLOCK_M,), tl.float32)
         summed = tl.zeros((BLOCK_M, BLOCK_D), tl.float32)
-        reach = query + (tl.load(cu_seqlens_k_ptr + tl.num_programs(1)) - tl.load(cu_seqlens_q_ptr + tl.num_programs(1)))
+        reach = query + (
+            tl.load(cu_seqlens_k_ptr + tl.num_programs(1)) - tl.load(cu_seqlens_q_ptr + tl.num_programs(1))
+        )
         for chunk in range(tl.cdiv(keys_here, BLOCK_N)):
             key = chunk * BLOCK_N + tl.arange(0, BLOCK_N)
             exists = key < keys_here

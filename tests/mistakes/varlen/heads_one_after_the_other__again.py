@@ -41,7 +41,12 @@ def varlen_attention_kernel(
         inside = query < queries_here
         tile = (from_q + query)[:, None] * step + h * total_q * HEAD + column[None, :]
         queries = tl.load(q_ptr + tile, mask=inside[:, None], other=0.0)
-        moving = from_k * step + h * tl.load(cu_seqlens_k_ptr + tl.num_programs(1)) * HEAD + tl.arange(0, BLOCK_N)[:, None] * step + column[None, :]
+        moving = (
+            from_k * step
+            + h * tl.load(cu_seqlens_k_ptr + tl.num_programs(1)) * HEAD
+            + tl.arange(0, BLOCK_N)[:, None] * step
+            + column[None, :]
+        )
         best = tl.zeros((BLOCK_M,), tl.float32) - float("inf")
         total = tl.zeros((BLOCK_M,), tl.float32)
         summed = tl.zeros((BLOCK_M, BLOCK_D), tl.float32)

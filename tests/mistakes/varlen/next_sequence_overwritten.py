@@ -1,5 +1,7 @@
 """Masks rows by the end of the packed tensor: a tile that is not full writes over the next sequence."""
 
+# seen on: cpu
+
 import triton
 import triton.language as tl
 

@@ -1,5 +1,7 @@
 """Reads all keys of a sequence in tiles that have no query: right, and slow."""
 
+# seen on: cpu
+
 import triton
 import triton.language as tl
 

@@ -16,9 +16,9 @@ def _exp(x):
 
 
 def _rows(x, index, other=0.0):
-    """The rows of x at ``index``, and ``other`` where there is none."""
-    exists = (index >= 0) & (index < len(x))
-    return torch.where(exists[:, None], x[index.clamp(0, len(x) - 1)], other)
+    """The rows of x at ``index``, ``other`` behind its end, and NaN before its start, as on a GPU."""
+    rows = torch.where((index < len(x))[:, None], x[index.clamp(0, len(x) - 1)], other)
+    return torch.where((index >= 0)[:, None], rows, NAN)
 
 
 def _reach(t):
@@ -140,9 +140,7 @@ def dead_row_average(case, inputs, chunks="aligned"):
     What is exp(s - m) when every score of a row is the same low number?
     """
     low = -1.0e30
-    found = _kernel(
-        case, inputs, mask=lambda t: torch.where(t.real & t.seen, t.raw, low), starts=_CHUNKS[chunks]
-    )
+    found = _kernel(case, inputs, mask=lambda t: torch.where(t.real & t.seen, t.raw, low), starts=_CHUNKS[chunks])
     if (found["lse"] < low / 2).any():
         del found["lse"]  # it is that low number in dead rows, whichever it is
     return found
@@ -268,12 +266,18 @@ def start_before_the_keys(case, inputs, chunks="aligned"):
     At which key does the window of query 0 begin, with window_left = 8? Look at the first value of the loop variable, and
     at the masks of k and v.
     """
-    if case["device"] == "cuda" or case["left"] < 0:
-        return {}  # on a GPU what lies before k and v is read, and an open side has a bound of its own, or none
-    first = case["seqlen_k"] - case["seqlen_q"] - case["left"]
-    if chunks == "aligned":
-        first = math.trunc(first / case["block_n"])  # as // does on a GPU, and in the interpreter
-    return _kernel(case, inputs, starts=_CHUNKS[chunks]) if first >= 0 else _KEYS_OUTSIDE
+    if case["left"] < 0:
+        return {}  # an open side has a bound of its own, or none
+    block_n = case["block_n"]
+
+    def start(t):
+        first = t.first_place - t.reach[0]
+        return math.trunc(first / block_n) * block_n if chunks == "aligned" else first  # // cuts off, as in C
+
+    before = case["seqlen_k"] - case["seqlen_q"] - case["left"] <= (-block_n if chunks == "aligned" else -1)
+    if before and case["device"] == "cpu":
+        return _KEYS_OUTSIDE
+    return _kernel(case, inputs, starts=lambda t: range(start(t), t.band[1], block_n))
 
 
 def values_without_other(case, inputs, chunks="aligned"):

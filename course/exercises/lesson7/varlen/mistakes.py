@@ -8,6 +8,7 @@ import torch
 NAN, INF = float("nan"), float("inf")
 UNWRITTEN = torch.finfo(torch.float64).min  # what the grader shows for elements that were never written
 _LOAD_OUTSIDE = r"loads outside [qkv](?:_turned)?\b"
+_STORE_OUTSIDE = r"(?:stores outside|wrote past the end of) (?:o|lse)(?:_turned)?\b"
 
 
 def _exp(x):
@@ -16,16 +17,21 @@ def _exp(x):
 
 
 class _StoppedError(Exception):
-    """The kernel does not come to its end; holds a pattern of the message, empty where nothing is known of it."""
+    """The kernel does not come to its end, or writes where it must not; holds a pattern of the message."""
 
 
 def _read(t, name, row, live):
-    """Rows (heads, n, head) of a packed tensor, of which ``row`` are the numbers, 0 where not ``live``."""
+    """Rows (heads, n, head) of a packed tensor, of which ``row`` are the numbers, 0 where not ``live``.
+
+    What lies behind the tensor stops a kernel on CPU and reads as NaN on a GPU.
+    """
     x = t.inputs[name].reshape(-1, t.head)
-    live = live.expand(row.shape)
-    if bool((live & (row >= len(x))).any()):
-        raise _StoppedError(_LOAD_OUTSIDE if t.device == "cpu" else "")
-    return torch.where(live[..., None], x[row.clamp(0, max(len(x) - 1, 0))], 0.0) if len(x) else x.new_zeros(*row.shape, t.head)
+    live, count = live.expand(row.shape), len(x)
+    behind = live & (row >= count)
+    if t.device == "cpu" and bool(behind.any()):
+        raise _StoppedError(_LOAD_OUTSIDE)
+    x = torch.cat([x, x.new_full((1, t.head), NAN)])
+    return torch.where(live[..., None], x[row.clamp(0, count)], 0.0)
 
 
 _STEPS = {
@@ -65,7 +71,9 @@ def _launch(case, inputs, **steps):
             t.cu_q, t.cu_k = inputs["cu_seqlens_q"].tolist(), inputs["cu_seqlens_k"].tolist()
             t.start_q, t.end_q, t.start_k, t.end_k = step("spans")
             t.nq, t.nk = step("lengths")
-            t.i = tile * case["block_m"] + torch.arange(case["block_m"])[None, :]  # (1, block_m), q_row is (heads, block_m)
+            t.i = (
+                tile * case["block_m"] + torch.arange(case["block_m"])[None, :]
+            )  # (1, block_m), q_row is (heads, block_m)
             empty = tile * case["block_m"] >= t.nq
             if step("skips"):
                 continue
@@ -90,6 +98,8 @@ def _launch(case, inputs, **steps):
                 t.l, t.acc, t.m = t.l * t.alpha + t.p.sum(2, keepdim=True), step("acc"), t.m_new
             t.safe = torch.where(t.l == 0, 1.0, t.l)
             live = step("stored").expand(t.q_at.shape)
+            if bool((live & (t.q_at >= len(o))).any()):
+                raise _StoppedError(_STORE_OUTSIDE)
             o[t.q_at[live]] = step("o")[live]
             lse[step("lse_to")[live]] = step("lse")[live]
     return {"o": o.reshape(total, heads, head), "lse": lse.reshape(heads, total)}
@@ -101,7 +111,7 @@ def _kernel(case, inputs, **steps):
         if case["turned"]:  # it may be stopped, too
             _launch(case, {name.removesuffix("_turned"): x for name, x in inputs.items() if "turned" in name}, **steps)
     except _StoppedError as stopped:
-        return str(stopped) or {}
+        return str(stopped)
     return found
 
 

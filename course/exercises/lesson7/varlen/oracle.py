@@ -47,9 +47,7 @@ def oracle(case, inputs):
     seqlens_q, seqlens_k = lengths(case["seqlens_q"]), lengths(case["seqlens_k"])
     q, k, v = (inputs[name].transpose(0, 1) for name in "qkv")  # (heads, total, head)
     o, lse = [], []
-    for mine, keys, values in zip(
-        q.split(seqlens_q, 1), k.split(seqlens_k, 1), v.split(seqlens_k, 1), strict=True
-    ):
+    for mine, keys, values in zip(q.split(seqlens_q, 1), k.split(seqlens_k, 1), v.split(seqlens_k, 1), strict=True):
         s = case["scale"] * (mine @ keys.mT)
         if case["causal"]:
             future = torch.ones_like(s, dtype=torch.bool).triu(1 + keys.shape[1] - mine.shape[1])

@@ -1,4 +1,4 @@
-"""What wrong kernels for attention with a bias store: a torch model of each known mistake, with words for the student."""
+"""What wrong kernels with a bias store: a torch model of each known mistake, with words for the student."""
 
 import math
 from types import SimpleNamespace
@@ -56,7 +56,7 @@ _STEPS = {
 
 
 def _launch(case, inputs, name, **steps):
-    """One launch by head and chunk, all rows of a head at once. Each of ``steps`` replaces one step by a function of t."""
+    """One launch by head and chunk, all rows at once. Each of ``steps`` replaces one step by a function of t."""
 
     def step(name, *more):
         return steps.get(name, _STEPS[name])(t, *more)
@@ -91,7 +91,7 @@ def _launch(case, inputs, name, **steps):
 def _kernel(case, inputs, **steps):
     try:
         found = _launch(case, inputs, "", **steps)
-        if case["again"]:
+        if case["again"] != "none":
             _launch(case, inputs, "_again", **steps)  # it may be stopped, too
     except _StoppedError as stopped:
         return str(stopped) or {}
@@ -185,7 +185,7 @@ def bias_subtracted(case, inputs):
 
 
 def maximum_before_bias(case, inputs):
-    """The maximum is taken before the bias is added: a large bias makes exp overflow, a low one lets all weights vanish.
+    """The maximum is taken before the bias is added: a large bias makes exp overflow, a low one makes it 0.
 
     Compare the line that takes the maximum with the one that adds the bias: which comes first?
     """
@@ -254,7 +254,7 @@ def slope_scaled(case, inputs):
 
 
 def distance_signed(case, inputs):
-    """What ALiBi takes off is negative for keys behind the query's place: the further ahead they are, the more they count.
+    """What ALiBi takes off is negative for keys behind the query's place: the further ahead, the more they count.
 
     A distance has no sign. What does place less key give for a key that comes later?
     """

@@ -14,8 +14,8 @@ def make_inputs(case, generator):
     ``bias_spread``.  Its first ``padded`` keys are -inf, in head h but for the last h of them.  ``hidden`` sets about
     two elements of three to -inf.  ``alibi`` sets the slopes to 2^(-8 (h + 1) / heads), which are 0 otherwise.
 
-    ``again`` is ``shift`` for a second bias that is larger by 64, or ``alibi`` for one that holds what ALiBi takes off,
-    with slopes of 0.
+    ``again`` is ``none``, or ``shift`` for a second bias that is larger by 64, or ``alibi`` for one that holds what
+    ALiBi takes off, with slopes of 0.
     """
     heads, nq, nk = case["heads"], case["seqlen_q"], case["seqlen_k"]
     q = torch.randn(heads, nq, case["head"], generator=generator) * case["spread"]
@@ -71,7 +71,7 @@ def observe(case, inputs, outputs):
 
 
 def _properties(case, outputs):
-    """For each property whether it holds, by head and row; true without outputs, and empty where it is not looked at."""
+    """Whether each property holds, by head and row; true without outputs, and empty where it is not looked at."""
     none, rows = torch.ones(0, 0, dtype=torch.bool), torch.ones(case["heads"], case["seqlen_q"], dtype=torch.bool)
     found = {}
     for name, moved in (("shift", 64.0), ("alibi", 0.0)):

@@ -263,8 +263,8 @@ def end_by_the_first_row(case, inputs, chunks="aligned"):
 def start_before_the_keys(case, inputs, chunks="aligned"):
     """The loop begins before the first key, where the window reaches back further than there are keys.
 
-    At which key does the window of query 0 begin, with window_left = 8? Look at the first value of the loop variable, and
-    at the masks of k and v.
+    At which key does the window of query 0 begin, with window_left = 8? Look at the first value of the loop variable,
+    and at the masks of k and v.
     """
     if case["left"] < 0:
         return {}  # an open side has a bound of its own, or none
@@ -357,9 +357,9 @@ SIGNS = (
         "all_chunks_read",
         "fail",
         r"The result is right.* elements of [kv] are loaded in all",
-        "More is loaded than the windows of the tiles hold: chunks are read that no row of the tile sees, or the same ones "
-        "again.\n\n"
-        "Which keys does the first row of a tile see at the earliest, and the last row at the latest? The loop can begin and "
-        "end there.",
+        "More is loaded than the windows of the tiles hold: chunks are read that no row of the tile sees, or the same "
+        "ones again.\n\n"
+        "Which keys does the first row of a tile see at the earliest, and the last row at the latest? The loop can "
+        "begin and end there.",
     ),
 )

@@ -6,9 +6,9 @@ import torch
 def make_inputs(case, generator):
     """q (seqlen_q, head), k and v (seqlen_k, head), float32.
 
-    ``spread`` scales the scores, ``shift`` moves all of them by that much.  ``rising`` makes keys grow along the sequence.
-    ``keys_made``, in probes, is how many keys are made, of which the first seqlen_k are used.  With ``one_hot``, v has a
-    1 in the columns of its chunk, so that o holds the weights by chunk.
+    ``spread`` scales the scores, ``shift`` moves all of them by that much.  ``rising`` makes keys grow along the
+    sequence.  ``keys_made``, in probes, is how many keys are made, of which the first seqlen_k are used.  With
+    ``one_hot``, v has a 1 in the columns of its chunk, so that o holds the weights by chunk.
     """
     keys = case.get("keys_made", case["seqlen_k"])
     q = torch.randn(case["seqlen_q"], case["head"], generator=generator) * case["spread"]
@@ -33,8 +33,9 @@ def _one_hot(chunk, width):
 def oracle(case, inputs):
     """o (seqlen_q, head) = softmax(s) v and lse (seqlen_q,) = log sum exp(s) for s = scale * q k^T within the window.
 
-    Query i stands at key i + seqlen_k - seqlen_q and sees ``left`` keys before and ``right`` keys behind that, all there
-    are for -1.  A dead row, one that sees no key, has o = 0 and lse = -inf.  The property is true wherever it is looked at.
+    Query i stands at key i + seqlen_k - seqlen_q and sees ``left`` keys before and ``right`` keys behind that, all
+    there are for -1.  A dead row, one that sees no key, has o = 0 and lse = -inf.  The property is true wherever it is
+    looked at.
     """
     s = case["scale"] * (inputs["q"] @ inputs["k"].T)
     place = torch.arange(case["seqlen_q"])[:, None] + case["seqlen_k"] - case["seqlen_q"]

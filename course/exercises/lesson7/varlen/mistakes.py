@@ -55,7 +55,7 @@ _STEPS = {
 
 
 def _launch(case, inputs, **steps):
-    """Tile by tile and sequence by sequence, all heads at once. Each of ``steps`` replaces one step by a function of t."""
+    """By tile and sequence, all heads at once. Each of ``steps`` replaces one step by a function of t."""
 
     def step(name):
         return steps.get(name, _STEPS[name])(t)
@@ -201,7 +201,7 @@ def causal_by_packed_row(case, inputs):
 def causal_top_left(case, inputs):
     """The causal mask is aligned at the first key of a sequence: right only where it has as many queries as keys.
 
-    The last query of a sequence is aligned with its last key. Which keys does the first of 2 queries see if there are 5?
+    The last query of a sequence is aligned with its last key. Which keys does the first of 2 queries see, of 5?
     """
     return _kernel(case, inputs, place=lambda t: t.i)
 
@@ -330,9 +330,9 @@ SIGNS = (
         "tiles_without_queries_read",
         "fail",
         r"The result is right.* elements of [kv] are loaded in all",
-        "More is loaded than the tiles with queries in them need: a tile behind the last query of its sequence reads keys for "
-        "nothing, or the same chunks are read again.\n\n"
-        "The grid has as many tiles for each sequence as the longest one needs. How many keys does a tile need that has no "
-        "query?",
+        "More is loaded than the tiles with queries in them need: a tile behind the last query of its sequence reads "
+        "keys for nothing, or the same chunks are read again.\n\n"
+        "The grid has as many tiles for each sequence as the longest one needs. How many keys does a tile need that "
+        "has no query?",
     ),
 )

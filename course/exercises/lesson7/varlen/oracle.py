@@ -8,10 +8,10 @@ def lengths(text):
 
 
 def make_inputs(case, generator):
-    """q (total_q, heads, head), k and v (total_k, heads, head), float32; cu_seqlens_q and cu_seqlens_k (batch + 1,), int32.
+    """q (total_q, heads, head), k and v (total_k, heads, head), float32; cu_seqlens_q, cu_seqlens_k (batch + 1,) int32.
 
-    ``seqlens_q`` and ``seqlens_k`` are the lengths.  ``spread`` scales the scores.  ``rising`` makes keys grow along all
-    of the packed tensor, so that the keys of the next sequence would take most weight.  With ``turned`` the same
+    ``seqlens_q`` and ``seqlens_k`` are the lengths.  ``spread`` scales the scores.  ``rising`` makes keys grow along
+    all of the packed tensor, so that the keys of the next sequence would take most weight.  With ``turned`` the same
     sequences are there once more, packed in the opposite order.
     """
     seqlens = {"q": lengths(case["seqlens_q"]), "k": lengths(case["seqlens_k"])}
@@ -41,8 +41,8 @@ def oracle(case, inputs):
     """o (total_q, heads, head) = softmax(s) v and lse (heads, total_q) = log sum exp(s) for s = scale * q k^T, each
     sequence by itself.
 
-    Causal is aligned at a sequence's last key; a dead row, one that sees no key, has o = 0 and lse = -inf.  The property
-    is true wherever it is looked at.
+    Causal is aligned at a sequence's last key; a dead row, one that sees no key, has o = 0 and lse = -inf.  The
+    property is true wherever it is looked at.
     """
     seqlens_q, seqlens_k = lengths(case["seqlens_q"]), lengths(case["seqlens_k"])
     q, k, v = (inputs[name].transpose(0, 1) for name in "qkv")  # (heads, total, head)
@@ -59,7 +59,7 @@ def oracle(case, inputs):
 
 
 def observe(case, inputs, outputs):
-    """o, lse, and whether the order of the sequences makes no difference, by packed row, as far as rounding lets it be."""
+    """o, lse, and whether the order of the sequences makes no difference, by packed row, up to rounding."""
     found = {"o": outputs["o"], "lse": outputs["lse"], "order": torch.ones(0, dtype=torch.bool)}
     if case["turned"]:
         back = lengths(case["seqlens_q"])[::-1]
@@ -70,8 +70,10 @@ def observe(case, inputs, outputs):
 
 
 def limits(case):
-    """Proof of streaming, and that tiles behind the end of a sequence read nothing: each tile that has a query reads each
-    key once, and no load takes more than a chunk."""
+    """Proof of streaming, and that tiles behind the end of a sequence read nothing.
+
+    Each tile that has a query reads each key once, and no load takes more than a chunk.
+    """
     if not case["streaming"]:
         return {}
     lengths_of = zip(lengths(case["seqlens_q"]), lengths(case["seqlens_k"]), strict=True)

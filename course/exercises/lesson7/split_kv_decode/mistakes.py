@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import torch
 
-NAN, INF = float("nan"), float("inf")
+INF = float("inf")
 LN2 = math.log(2)
 
 

@@ -27,7 +27,9 @@ def _tf32(x):
     return (x.float().contiguous().view(torch.int32) & ~0x1FFF).view(torch.float32).double()
 
 
-def _model(case, inputs, *, delta=None, dq=None, dk=None, dv=None, dot=_same, walks=None, over_keys=None, over_queries=None):
+def _model(
+    case, inputs, *, delta=None, dq=None, dk=None, dv=None, dot=_same, walks=None, over_keys=None, over_queries=None
+):
     """delta, then dq from a walk over the keys, then dk and dv from one over the queries.
 
     ``walks`` replaces steps of both walks by functions of the state t, ``over_keys`` and ``over_queries`` those of one;
@@ -272,6 +274,20 @@ def dq_overwritten(case, inputs):
     return _model(case, inputs, over_keys=last)
 
 
+def ghost_keys_take_part(case, inputs):
+    """Ghost keys are not masked in the walk over the keys: where all scores are far below 0, dq is NaN.
+
+    A ghost key scores 0, and its part of dq is a product with 0. What is its p for a query whose lse is -100?
+    """
+
+    def dq(t):
+        ghosts = t.seqlen_k % t.block_n != 0 and not t.causal
+        spoiled = torch.isinf(_exp(-t.lse)) & torch.tensor(ghosts)
+        return torch.where(spoiled, NAN, _dq(t))
+
+    return _model(case, inputs, dq=dq)
+
+
 def ghost_queries_undefined(case, inputs):
     """Where the last chunk of queries is not full, dk and dv are NaN: nothing says what a ghost query reads as.
 
@@ -318,6 +334,7 @@ MISTAKES = (
     last_queries_dropped,
     last_keys_dropped,
     dq_overwritten,
+    ghost_keys_take_part,
     ghost_queries_undefined,
     dq_store_unmasked,
     tf32,

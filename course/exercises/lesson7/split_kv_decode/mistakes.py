@@ -31,7 +31,11 @@ def _model(case, inputs, *, combine=None, length=None, cache=None, **steps):
             t.q, t.first = inputs["q"][b], number * case["chunk"]
             t.cache = {name: inputs[name][b if cache is None else cache] for name in "kv"}
             t.keys = step("keys")
-            t.m, t.l, t.acc = torch.tensor(-INF).double(), torch.tensor(0.0).double(), torch.zeros(case["head"]).double()
+            t.m, t.l, t.acc = (
+                torch.tensor(-INF).double(),
+                torch.tensor(0.0).double(),
+                torch.zeros(case["head"]).double(),
+            )
             for keys in t.keys.split(case["block_n"]) if len(t.keys) else ():
                 _tile(t, step, keys)
             t.empty = t.l == 0

@@ -15,7 +15,8 @@ kernel comes first and works out delta, one number a query.
 
 Shapes: q, o, do and dq are (seqlen_q, HEAD), k, v, dk and dv (seqlen_k, HEAD), lse and delta (seqlen_q,); float32,
 contiguous. HEAD is a power of two. With CAUSAL the last query is aligned with the last key: query i sees key j if
-j <= i + seqlen_k - seqlen_q. A query that sees no key has lse = -inf and o = 0; its dq is 0, and it adds nothing to dk and dv.
+j <= i + seqlen_k - seqlen_q. A query that sees no key has lse = -inf and o = 0; its dq is 0, and it adds nothing to dk
+and dv.
 """
 
 import triton
@@ -67,7 +68,7 @@ def backward_dq_kernel(
     offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     offs_d = tl.arange(0, HEAD)
     # TODO: load what belongs to the queries.
-    # TODO: walk over the keys in chunks of BLOCK_N: p from the saved log-sum-exps, then dp, ds, and this chunk's part
+    # TODO: walk over the keys in chunks of BLOCK_N: p from the saved log-sum-exps, then dp, ds, and the chunk's part
     # of dq, in true float32; mind ghosts, hidden keys, and queries that see none.
     # TODO: store dq.
 
@@ -103,6 +104,6 @@ def backward_dkdv_kernel(
     offs_n = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
     offs_d = tl.arange(0, HEAD)
     # TODO: load what belongs to the keys.
-    # TODO: walk over the queries in chunks of BLOCK_M: their p, dp and ds, and this chunk's parts of dk and dv, in true
-    # float32; mind ghosts, hidden keys, and queries that see none.
+    # TODO: walk over the queries in chunks of BLOCK_M: their p, dp and ds, and the chunk's parts of dk and dv, in
+    # true float32; mind ghosts, hidden keys, and queries that see none.
     # TODO: store dk and dv.

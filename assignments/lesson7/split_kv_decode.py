@@ -81,4 +81,5 @@ def combine_splits_kernel(
     sequence = tl.program_id(0)
     offs_d = tl.arange(0, HEAD)
     # TODO: load all partial results of the sequence; what has a lane to hold that is no split?
-    # TODO: the share of each split, the sum of their outputs, and the log-sum-exp of all; mind a sequence without keys.
+    # TODO: the share of each split, the sum of their outputs, and the log-sum-exp of all; mind a sequence that has
+    # no keys.

@@ -68,7 +68,7 @@ def paged_attention_kernel(
     m_i = tl.full((BLOCK_H,), float("-inf"), tl.float32)
     l_i = tl.zeros((BLOCK_H,), tl.float32)
     acc = tl.zeros((BLOCK_H, HEAD), tl.float32)
-    for number in range(0, tl.cdiv(seqlen, PAGE)):
+    for number in range(tl.cdiv(seqlen, PAGE)):
         page = tl.load(table_ptr + sequence * MAX_PAGES + number).to(tl.int64)  # a cache may pass 2^31 elements
         held = number * PAGE + slots < seqlen  # (PAGE,), the first slot always: no page is masked throughout
         cells = (page * PAGE + slots[:, None]) * HEAD + offs_d[None, :]  # (PAGE, HEAD)

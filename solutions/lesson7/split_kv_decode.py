@@ -108,7 +108,8 @@ def combine_splits_kernel(
     offs_d = tl.arange(0, HEAD)
     ### BEGIN SOLUTION
     #: # TODO: load all partial results of the sequence; what has a lane to hold that is no split?
-    #: # TODO: the share of each split, the sum of their outputs, and the log-sum-exp of all; mind a sequence without keys.
+    #: # TODO: the share of each split, the sum of their outputs, and the log-sum-exp of all; mind a sequence that has
+    #: # no keys.
     splits = tl.arange(0, BLOCK_S)
     place = sequence * SPLITS + splits
     part_lse = tl.load(part_lse_ptr + place, mask=splits < SPLITS, other=float("-inf"))  # (BLOCK_S,)

@@ -39,7 +39,6 @@ def backward_dq_kernel(
         visible = offs_n[None, :] < seqlen_k
         if CAUSAL:
             visible = visible & (offs_n[None, :] <= offs_m[:, None])
-        # A query that sees no key has lse = -inf: the choice comes after exp, which may overflow where nothing is seen.
         p = tl.where(visible, tl.exp(s - lse[:, None]), 0.0)
         dp = tl.dot(do, tl.trans(v), input_precision="ieee")
         ds = p * (dp - delta[:, None])
@@ -81,7 +80,6 @@ def backward_dkdv_kernel(
         do = tl.load(do_ptr + rows, mask=live[:, None], other=0.0)
         lse = tl.load(lse_ptr + offs_m, mask=live, other=0.0)  # (BLOCK_M,)
         delta = tl.load(delta_ptr + offs_m, mask=live, other=0.0)
-        # Everything is turned round, keys down and queries across, so that no tile of p has to be turned.
         s = tl.dot(k, tl.trans(q), input_precision="ieee") * scale  # (BLOCK_N, BLOCK_M)
         visible = live[None, :]
         if CAUSAL:

@@ -38,7 +38,6 @@ def backward_dkdv_kernel(
         do = tl.load(do_ptr + rows, mask=live[:, None], other=0.0)
         lse = tl.load(lse_ptr + offs_m, mask=live, other=0.0)  # (BLOCK_M,)
         delta = tl.load(delta_ptr + offs_m, mask=live, other=0.0)
-        # Everything is turned round, keys down and queries across, so that no tile of p has to be turned.
         s = tl.dot(k, tl.trans(q), input_precision="ieee") * scale  # (BLOCK_N, BLOCK_M)
         visible = live[None, :]
         if CAUSAL:

@@ -39,7 +39,6 @@ def backward_dq_kernel(
         visible = offs_n[None, :] >= 0
         if CAUSAL:
             visible = visible & (offs_n[None, :] <= offs_m[:, None] + seqlen_k - seqlen_q)
-        # A query that sees no key has lse = -inf: the choice comes after exp, which may overflow where nothing is seen.
         p = tl.where(visible, tl.exp(s - lse[:, None]), 0.0)
         dp = tl.dot(do, tl.trans(v), input_precision="ieee")
         ds = p * (dp - delta[:, None])

@@ -30,7 +30,7 @@ def paged_attention_kernel(
     rows = (sequence * HEADS + heads[:, None]) * HEAD + offs_d[None, :]
     q = tl.load(q_ptr + rows, mask=heads[:, None] < HEADS, other=0.0)
     m_i = tl.full((BLOCK_H,), float("-inf"), tl.float32)
-    for number in range(0, tl.cdiv(seqlen, PAGE)):
+    for number in range(tl.cdiv(seqlen, PAGE)):
         page = tl.load(table_ptr + sequence * MAX_PAGES + number)
         held = number * PAGE + slots < seqlen
         cells = (page * PAGE + slots[:, None]) * HEAD + offs_d[None, :]
@@ -39,7 +39,7 @@ def paged_attention_kernel(
         m_i = tl.maximum(m_i, tl.max(tl.where(held[None, :], s, float("-inf")), 1))
     l_i = tl.zeros((BLOCK_H,), tl.float32)
     acc = tl.zeros((BLOCK_H, HEAD), tl.float32)
-    for number in range(0, tl.cdiv(seqlen, PAGE)):
+    for number in range(tl.cdiv(seqlen, PAGE)):
         page = tl.load(table_ptr + sequence * MAX_PAGES + number)
         held = number * PAGE + slots < seqlen
         cells = (page * PAGE + slots[:, None]) * HEAD + offs_d[None, :]

@@ -31,8 +31,8 @@ def paged_attention_kernel(
     l_i = tl.zeros((BLOCK_H,), tl.float32)
     acc = tl.zeros((BLOCK_H, HEAD), tl.float32)
     page = tl.load(table_ptr + sequence * MAX_PAGES, mask=seqlen > 0, other=0)
-    for number in range(0, tl.cdiv(seqlen, PAGE)):
-        held = number * PAGE + slots < seqlen  # (PAGE,), the first slot always: no page is masked throughout
+    for number in range(tl.cdiv(seqlen, PAGE)):
+        held = number * PAGE + slots < seqlen  # (PAGE,)
         cells = (page * PAGE + slots[:, None]) * HEAD + offs_d[None, :]  # (PAGE, HEAD)
         k = tl.load(k_pages_ptr + cells, mask=held[:, None], other=0.0)
         v = tl.load(v_pages_ptr + cells, mask=held[:, None], other=0.0)
@@ -44,7 +44,7 @@ def paged_attention_kernel(
         l_i = l_i * alpha + tl.sum(p, 1)
         acc = acc * alpha[:, None] + tl.dot(p, v, input_precision="ieee")
         m_i = m_new
-    divisor = tl.where(l_i == 0.0, 1.0, l_i)  # no key, no sum
+    divisor = tl.where(l_i == 0.0, 1.0, l_i)
     tl.store(o_ptr + rows, acc / divisor[:, None], mask=heads[:, None] < HEADS)
-    lse = m_i + tl.log(divisor)  # -inf stays -inf
+    lse = m_i + tl.log(divisor)
     tl.store(lse_ptr + sequence * HEADS + heads, lse, mask=heads < HEADS)

@@ -19,7 +19,7 @@ def split_kv_kernel(
     HEAD: tl.constexpr,
     BLOCK_N: tl.constexpr,
 ):
-    sequence = tl.program_id(0).to(tl.int64)  # a cache may have more than 2^31 elements
+    sequence = tl.program_id(0).to(tl.int64)
     split = tl.program_id(1)
     offs_d = tl.arange(0, HEAD)
     first = split * CHUNK
@@ -30,11 +30,10 @@ def split_kv_kernel(
     acc = tl.zeros((HEAD,), tl.float32)
     for start in range(first, last, BLOCK_N):
         keys = start + tl.arange(0, BLOCK_N)
-        mine = keys < last  # (BLOCK_N,), the first one always: no tile is masked throughout
+        mine = keys < last  # (BLOCK_N,)
         cells = (sequence * CAPACITY + keys[:, None]) * HEAD + offs_d[None, :]  # (BLOCK_N, HEAD)
         k = tl.load(k_ptr + cells, mask=mine[:, None], other=0.0)
         v = tl.load(v_ptr + cells, mask=mine[:, None], other=0.0)
-        # One query makes no tile of queries, and tl.dot wants one: products and sums do.
         s = tl.where(mine, tl.sum(k * q[None, :], 1) * scale, float("-inf"))  # (BLOCK_N,)
         m_new = tl.maximum(m, tl.max(s, 0))
         alpha = tl.exp(m - m_new)
@@ -42,7 +41,7 @@ def split_kv_kernel(
         l = l * alpha + tl.sum(p, 0)
         acc = acc * alpha + tl.sum(p[:, None] * v, 0)
         m = m_new
-    divisor = tl.where(l == 0.0, 1.0, l)  # no key, no sum
+    divisor = tl.where(l == 0.0, 1.0, l)
     place = sequence * SPLITS + split
     tl.store(part_o_ptr + place * HEAD + offs_d, acc / divisor)
-    tl.store(part_lse_ptr + place, m + tl.log(divisor))  # -inf stays -inf
+    tl.store(part_lse_ptr + place, m + tl.log(divisor))

@@ -20,8 +20,8 @@ def combine_splits_kernel(
     place = sequence * SPLITS + splits
     part_lse = tl.load(part_lse_ptr + place, mask=splits < SPLITS, other=float("-inf"))  # (BLOCK_S,)
     top = tl.max(part_lse, 0)
-    base = tl.where(top == float("-inf"), 0.0, top)  # nobody has a key: any finite number does
-    weight = tl.exp(part_lse - base)  # (BLOCK_S,), how much each split's softmax was divided by
+    base = tl.where(top == float("-inf"), 0.0, top)
+    weight = tl.exp(part_lse - base)  # (BLOCK_S,)
     total = tl.sum(weight, 0)
     divisor = tl.where(total == 0.0, 1.0, total)
     part_o = tl.load(
@@ -29,4 +29,4 @@ def combine_splits_kernel(
     )  # (BLOCK_S, HEAD)
     o = tl.sum(part_o * weight[:, None], 0) / divisor
     tl.store(o_ptr + sequence * HEAD + offs_d, o)
-    tl.store(lse_ptr + sequence, top)  # -inf stays -inf
+    tl.store(lse_ptr + sequence, top)

@@ -21,7 +21,7 @@ def split_kv_kernel(
     HEAD: tl.constexpr,
     BLOCK_N: tl.constexpr,
 ):
-    sequence = tl.program_id(0).to(tl.int64)  # a cache may have more than 2^31 elements
+    sequence = tl.program_id(0).to(tl.int64)
     split = tl.program_id(1)
     offs_d = tl.arange(0, HEAD)
     first = split * CHUNK
@@ -36,7 +36,6 @@ def split_kv_kernel(
         cells = (sequence * CAPACITY + keys[:, None]) * HEAD + offs_d[None, :]  # (BLOCK_N, HEAD)
         k = tl.load(k_ptr + cells, mask=keys[:, None] < CAPACITY, other=0.0)
         v = tl.load(v_ptr + cells, mask=keys[:, None] < CAPACITY, other=0.0)
-        # One query makes no tile of queries, and tl.dot wants one: products and sums do.
         s = tl.where(mine, tl.sum(k * q[None, :], 1) * scale, float("-inf"))  # (BLOCK_N,)
         m_new = tl.maximum(m, tl.max(s, 0))
         m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)
@@ -46,7 +45,7 @@ def split_kv_kernel(
         l = l * alpha + tl.sum(p, 0)
         acc = acc * alpha + tl.sum(p[:, None] * v, 0)
         m = m_new
-    divisor = tl.where(l == 0.0, 1.0, l)  # no key, no sum
+    divisor = tl.where(l == 0.0, 1.0, l)
     place = sequence * SPLITS + split
     tl.store(part_o_ptr + place * HEAD + offs_d, acc / divisor)
-    tl.store(part_lse_ptr + place, m + tl.log(divisor))  # -inf stays -inf
+    tl.store(part_lse_ptr + place, m + tl.log(divisor))

@@ -19,7 +19,7 @@ def combine_splits_kernel(
     splits = tl.arange(0, BLOCK_S)
     place = sequence * SPLITS + splits
     part_lse = tl.load(part_lse_ptr + place, mask=splits < SPLITS, other=float("-inf"))  # (BLOCK_S,)
-    weight = tl.exp(part_lse)  # (BLOCK_S,), how much each split's softmax was divided by
+    weight = tl.exp(part_lse)  # (BLOCK_S,)
     total = tl.sum(weight, 0)
     divisor = tl.where(total == 0.0, 1.0, total)
     part_o = tl.load(
@@ -27,4 +27,4 @@ def combine_splits_kernel(
     )  # (BLOCK_S, HEAD)
     o = tl.sum(part_o * weight[:, None], 0) / divisor
     tl.store(o_ptr + sequence * HEAD + offs_d, o)
-    tl.store(lse_ptr + sequence, tl.log(total))  # -inf stays -inf
+    tl.store(lse_ptr + sequence, tl.log(total))

@@ -20,7 +20,7 @@ def combine_splits_kernel(
     place = sequence * SPLITS + splits
     part_lse = tl.load(part_lse_ptr + place, mask=splits < SPLITS, other=float("-inf"))  # (BLOCK_S,)
     top = tl.max(part_lse, 0)
-    base = tl.where(top == float("-inf"), 0.0, top)  # nobody has a key: any finite number does
+    base = tl.where(top == float("-inf"), 0.0, top)
     total = tl.sum(tl.exp(part_lse - base), 0)
     lse = tl.where(total == 0.0, float("-inf"), base + tl.log(tl.where(total == 0.0, 1.0, total)))
     weight = tl.where(part_lse == float("-inf"), 0.0, tl.exp(part_lse - lse))
@@ -29,4 +29,4 @@ def combine_splits_kernel(
     )  # (BLOCK_S, HEAD)
     o = tl.sum(part_o * weight[:, None], 0)
     tl.store(o_ptr + sequence * HEAD + offs_d, o)
-    tl.store(lse_ptr + sequence, lse)  # -inf stays -inf
+    tl.store(lse_ptr + sequence, lse)

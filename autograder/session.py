@@ -353,7 +353,9 @@ class Grader:
             check.id: self._case(exercise, check, seed_of(exercise, check, request)) for check in (*checks, *probes)
         }
         inquiry = Inquiry(exercise, checks, cases, request.thorough, ask_why, _PATIENCE[self.device], decided)
-        job = replace(job, checks=tuple(case.job for case in cases.values()), unasked=len(checks))
+        large = max(check.gpu_memory for check in checks)
+        share = large / _gpu_memory() if large and self.device == "cuda" else 0.0
+        job = replace(job, checks=tuple(case.job for case in cases.values()), unasked=len(checks), gpu_share=share)
         run.crew.run(job, inquiry.carry_on)
         return inquiry.findings(self.device)
 

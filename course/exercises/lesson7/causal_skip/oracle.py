@@ -6,15 +6,25 @@ import torch
 def make_inputs(case, generator):
     """q (seqlen_q, head), k and v (seqlen_k, head), float32; the last ``poisoned`` keys and their values are NaN.
 
-    ``spread`` scales the scores. Keys grow along the sequence, so that the running maximum keeps moving.
+    ``spread`` scales the scores. Keys grow along the sequence, so that the running maximum keeps moving. With
+    ``one_hot``, v has a 1 in the columns of its chunk, so that o holds the weights by chunk.
     """
     seqlen_k = case["seqlen_k"]
     q = torch.randn(case["seqlen_q"], case["head"], generator=generator) * case["spread"]
     k = torch.randn(seqlen_k, case["head"], generator=generator) * torch.linspace(0.2, 4.0, seqlen_k)[:, None]
     v = torch.randn(seqlen_k, case["head"], generator=generator)
+    if case.get("one_hot"):
+        v = _one_hot(torch.arange(seqlen_k) // case["block_n"], case["head"])
     for x in (k, v):
         x[_first_poisoned(case) :] = float("nan")
     return {"q": q, "k": k, "v": v}
+
+
+def _one_hot(chunk, width):
+    """1 in each column that is the row's chunk modulo an odd number above that of chunks, so that columns repeat."""
+    chunks = int(chunk.max()) + 1
+    period = chunks + 1 + chunks % 2
+    return (torch.arange(width) % period == chunk[:, None]).float()
 
 
 def _first_poisoned(case):
@@ -58,3 +68,7 @@ def limits(case):
         "largest_load.v": case["block_n"] * case["head"],
         "largest_dimension": max(case["block_m"], case["block_n"], case["head"]),
     }
+
+
+# For `grade trace`: the running state is that of the lesson's kernel, and its oracle tells of it.
+STATE_OF = "flash_attention"

@@ -83,10 +83,10 @@ def tile(case, program):
 
 
 def _scores(case, inputs, program):
-    """s (rows, seqlen_k) of a program's rows, -inf for keys that a row may not see."""
+    """s (rows, seqlen_k) of a program's rows, -inf for keys that a row may not see; causal where there is no switch."""
     first, rows, _ = tile(case, program)
     s = case["scale"] * (inputs["q"][first : first + rows] @ inputs["k"].T)
-    if case["causal"]:
+    if case.get("causal", True):
         reach = torch.arange(first, first + rows)[:, None] + case["seqlen_k"] - case["seqlen_q"]
         s = s.masked_fill(torch.arange(case["seqlen_k"])[None, :] > reach, float("-inf"))
     return s

@@ -7,7 +7,8 @@ def make_inputs(case, generator):
     """q (seqlen_q, head), k and v (seqlen_k, head) of ``dtype``; with ``twin``, v_twin holds twice the values.
 
     ``spread`` scales the scores and ``shift`` moves all of them by that much; ``last`` moves the score of the last key.
-    ``size`` is that of q k^T before the scale, where it is not 0, and ``centre`` that of all values.
+    ``size`` is that of q k^T before the scale, where it is not 0, and ``centre`` that of all values. With ``one_hot``, v
+    has a 1 in the columns of its chunk, so that o holds the weights by chunk.
     """
     dtype, scale = getattr(torch, case["dtype"]), case["scale"]
     q = torch.randn(case["seqlen_q"], case["head"], generator=generator) * case["spread"]
@@ -18,9 +19,18 @@ def make_inputs(case, generator):
         k[-1, 0] += case["last"] / scale
     if case["size"]:
         q[:, 1], k[:, 1] = case["size"] ** 0.5, case["size"] ** 0.5
+    if case.get("one_hot"):
+        v = _one_hot(torch.arange(case["seqlen_k"]) // case["block_n"], case["head"])
     v = v.to(dtype)
     inputs = {"q": q.to(dtype), "k": k.to(dtype), "v": v}
     return {**inputs, "v_twin": 2 * v} if case["twin"] else inputs
+
+
+def _one_hot(chunk, width):
+    """1 in each column that is the row's chunk modulo an odd number above that of chunks, so that columns repeat."""
+    chunks = int(chunk.max()) + 1
+    period = chunks + 1 + chunks % 2
+    return (torch.arange(width) % period == chunk[:, None]).float()
 
 
 def _scores(case, q, k):
@@ -60,3 +70,29 @@ def limits(case):
         "total_load.k": whole,
         "total_load.v": whole,
     }
+
+
+
+# For `grade trace`: the running state is that of the lesson's kernel, whose oracle tells of it, and is kept in float32.
+STATE_OF = "flash_attention"
+
+
+def states(case, inputs, program, taken):
+    """The state of a program's rows after each step of a loop; ``taken`` holds the keys that each step takes.
+
+    Of the scores s of the keys seen so far: m (rows,) = max s, l (rows,) = sum exp(s - m) and
+    acc (rows, head) = sum exp(s - m) v, with weights that are rounded to the inputs' dtype for acc alone; before a row
+    sees a key its m = -inf, l = 0 and acc = 0.
+    """
+    first, dtype = program * case["block_m"], inputs["v"].dtype
+    q, k, v = (inputs[name].to(torch.promote_types(dtype, torch.float32)) for name in "qkv")
+    s = _scores(case, q, k)[first : first + case["block_m"]]
+    seen = torch.zeros(case["seqlen_k"], dtype=torch.bool)
+    found = []
+    for keys in taken:
+        seen[list(keys)] = True
+        visible = s.masked_fill(~seen, float("-inf"))
+        m = visible.amax(1)
+        p = torch.exp(visible - torch.where(torch.isinf(m), 0.0, m)[:, None])
+        found.append({"m": m, "l": p.sum(1), "acc": p.to(dtype).to(v.dtype) @ v})
+    return found

@@ -30,6 +30,19 @@ def _one_hot(chunk, width):
     return (torch.arange(width) % period == chunk[:, None]).float()
 
 
+def _scores(case, inputs, first, rows):
+    """s (rows, seqlen_k) of ``rows`` queries from ``first`` on, -inf outside their windows."""
+    s = case["scale"] * (inputs["q"][first : first + rows] @ inputs["k"].T)
+    place = torch.arange(first, first + rows)[:, None] + case["seqlen_k"] - case["seqlen_q"]
+    key = torch.arange(case["seqlen_k"])[None, :]
+    hidden = torch.zeros_like(s, dtype=torch.bool)
+    if case["left"] >= 0:
+        hidden |= key < place - case["left"]
+    if case["right"] >= 0:
+        hidden |= key > place + case["right"]
+    return s.masked_fill(hidden, float("-inf"))
+
+
 def oracle(case, inputs):
     """o (seqlen_q, head) = softmax(s) v and lse (seqlen_q,) = log sum exp(s) for s = scale * q k^T within the window.
 
@@ -37,15 +50,7 @@ def oracle(case, inputs):
     there are for -1.  A dead row, one that sees no key, has o = 0 and lse = -inf.  The property is true wherever it is
     looked at.
     """
-    s = case["scale"] * (inputs["q"] @ inputs["k"].T)
-    place = torch.arange(case["seqlen_q"])[:, None] + case["seqlen_k"] - case["seqlen_q"]
-    key = torch.arange(case["seqlen_k"])[None, :]
-    hidden = torch.zeros_like(s, dtype=torch.bool)
-    if case["left"] >= 0:
-        hidden |= key < place - case["left"]
-    if case["right"] >= 0:
-        hidden |= key > place + case["right"]
-    s = s.masked_fill(hidden, float("-inf"))
+    s = _scores(case, inputs, 0, case["seqlen_q"])
     p = torch.nan_to_num(torch.softmax(s, 1))  # 0 / 0 in a dead row
     rows = torch.ones(case["seqlen_q"] if case["again"] else 0, dtype=torch.bool)
     return {"o": p @ inputs["v"], "lse": torch.logsumexp(s, 1), "open": rows}
@@ -75,3 +80,37 @@ def limits(case):
         "total_load.v": programs * band * case["head"],
         "largest_dimension": max(case["block_m"], case["block_n"], case["head"]),
     }
+
+
+# For `grade trace`: the running state is that of the lesson's kernel, whose oracle tells of it; the scores are not.
+STATE_OF = "flash_attention"
+
+
+def _scores_of(case, inputs, program):
+    first = program * case["block_m"]
+    return _scores(case, inputs, first, max(0, min(case["block_m"], case["seqlen_q"] - first)))
+
+
+def states(case, inputs, program, taken):
+    """The state of a program's rows after each step of a loop; ``taken`` holds the keys that each step takes.
+
+    Of the scores s of the keys seen so far: m (rows,) = max s, l (rows,) = sum exp(s - m) and
+    acc (rows, head) = sum exp(s - m) v; before a row sees a key its m = -inf, l = 0 and acc = 0.
+    """
+    s = _scores_of(case, inputs, program)
+    seen = torch.zeros(case["seqlen_k"], dtype=torch.bool)
+    found = []
+    for keys in taken:
+        seen[list(keys)] = True
+        visible = s.masked_fill(~seen, float("-inf"))
+        m = visible.amax(1)
+        p = torch.exp(visible - torch.where(torch.isinf(m), 0.0, m)[:, None])
+        found.append({"m": m, "l": p.sum(1), "acc": p @ inputs["v"]})
+    return found
+
+
+def given(case, inputs, program, chunk):
+    """What a function that takes a chunk in gets to see of it, by the name that online_softmax_update gives it."""
+    first = chunk * case["block_n"]
+    s = _scores_of(case, inputs, program)[:, first : first + case["block_n"]]
+    return {"s": torch.nn.functional.pad(s, (0, case["block_n"] - s.shape[1]), value=float("-inf"))}

@@ -78,7 +78,7 @@ def half_attention_kernel(
         alpha = tl.exp(m_i - m_safe)
         p = tl.exp(s - m_safe[:, None])  # (BLOCK_M, BLOCK_N) float32, at most 1
         l_i = l_i * alpha + tl.sum(p, 1)  # of the weights before they are rounded: lse has the digits of float32
-        acc = tl.dot(p.to(v.dtype), v, acc * alpha[:, None])  # (BLOCK_M, BLOCK_D) float32
+        acc = tl.dot(p.to(v.dtype), v, acc * alpha[:, None])  # (BLOCK_M, BLOCK_D), added up in float32
         m_i = m_new
         ### END SOLUTION
     ### BEGIN SOLUTION

@@ -1,6 +1,6 @@
 # Two commands for a fresh machine: `make grade` and `make test`.  Both set up .venv first.
 .DEFAULT_GOAL := help
-.PHONY: help setup grade test test-colab check selfcheck stubs notebooks site test-site bench clean
+.PHONY: help setup grade test test-exhaustive test-colab check selfcheck stubs notebooks site test-site bench clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -13,7 +13,7 @@ STAMP := $(VENV)/.installed
 PARALLEL := -n $(shell expr $$(nproc 2>/dev/null || echo 2) + 1) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## create .venv with the `grade` and `course` commands in it
 
@@ -30,8 +30,11 @@ grade: setup ## grade the stubs, the solutions and one wrong kernel on whatever 
 	@echo "The stubs, the solutions and one wrong kernel are graded as they should be. Your own work, in assignments/:"
 	@echo "    source $(BIN)/activate; grade"
 
-test: setup $(NBGRADER)/.installed ## run the tests (those that need a GPU are skipped without one); the rest: selfcheck, test-site
-	$(BIN)/python -m pytest $(PARALLEL) -m 'not proof and not site'
+test: setup ## run the tests (those that need a GPU are skipped without one); the rest: test-exhaustive, selfcheck, test-site
+	$(BIN)/python -m pytest $(PARALLEL) -m 'not exhaustive and not proof and not site'
+
+test-exhaustive: setup $(NBGRADER)/.installed ## run the tests that take minutes: whole classes, nbgrader, the instructor's notebook
+	$(BIN)/python -m pytest $(PARALLEL) -m exhaustive
 
 # These rooms read files and write pages: Triton's version makes no difference to them.
 ALIKE := reports bridges bulk/collect handin release

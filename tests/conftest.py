@@ -68,7 +68,7 @@ def _runner(module: str, folder: Path) -> Run:
 
 
 # Files that take minutes begin first, so that none is left to itself at the end (with `--no-loadscope-reorder`).
-_LONGEST = ("tests/selfcheck/test_proofs.py", "tests/bulk/test_whole_class.py")
+_LONGEST = ("tests/bulk/test_whole_class.py",)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

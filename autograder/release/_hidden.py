@@ -18,7 +18,7 @@ from typing import Any
 
 from autograder.catalogue import Course, load_hidden
 from autograder.errors import CourseError
-from autograder.release._syntax import is_trivial, key, parse, statement_lists, weight, within
+from autograder.release._syntax import head, is_trivial, key, parse, statement_lists, weight, within
 from autograder.release.markers import BEGIN, END, find_regions, make_stub
 from autograder.release.stubs import stub_files
 
@@ -54,18 +54,27 @@ class HiddenCase:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Keys of single statements, and the weight above which no statement can be among them."""
+    """Keys of single statements, their heads, and the weight above which no statement can be among them."""
 
     keys: frozenset[str]
+    heads: frozenset[tuple[str, ...]]
     limit: int
 
     @classmethod
     def of(cls, nodes: Sequence[ast.stmt]) -> Known:
         # ``x = x + y`` weighs two more than ``x += y``, and has the same key.
-        return cls(frozenset(key([node]) for node in nodes), max(weight(node) for node in nodes) + 2)
+        limit = max(weight(node) for node in nodes) + 2
+        return cls(frozenset(key([node]) for node in nodes), frozenset(map(head, nodes)), limit)
 
     def __or__(self, other: Known) -> Known:
-        return Known(self.keys | other.keys, max(self.limit, other.limit))
+        return Known(self.keys | other.keys, self.heads | other.heads, max(self.limit, other.limit))
+
+    def key_of(self, node: ast.stmt) -> str | None:
+        """The key of a statement that is among these, else None."""
+        if head(node) not in self.heads or not within(node, self.limit):
+            return None
+        found = key([node])
+        return found if found in self.keys else None
 
 
 @dataclass(slots=True)
@@ -75,7 +84,10 @@ class Hidden:
     regions: list[Region] = field(default_factory=list)
     expressions: dict[str, str] = field(default_factory=dict)
     windows: dict[str, str] = field(default_factory=dict)
-    statements: Known = field(default_factory=lambda: Known(frozenset(), 0))  # single ones, whatever they weigh
+    statements: Known = field(
+        default_factory=lambda: Known(frozenset(), frozenset(), 0)
+    )  # single ones, whatever they weigh
+    expression_heads: set[tuple[str, ...]] = field(default_factory=set)
     expression_weights: set[int] = field(default_factory=set)
     texts: dict[str, str] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
@@ -121,8 +133,7 @@ def squash(text: str) -> str:
 
 def statement_keys(nodes: Sequence[ast.stmt], known: Known) -> list[str | None]:
     """The key of each statement if it is among the ``known`` ones, else None."""
-    keys = [key([node]) if within(node, known.limit) else None for node in nodes]
-    return [item if item in known.keys else None for item in keys]
+    return [known.key_of(node) for node in nodes]
 
 
 def windows_of(nodes: Sequence[ast.stmt], known: Known) -> Iterator[tuple[int, int, str]]:
@@ -213,6 +224,7 @@ def _add_region(hidden: Hidden, where: str, code: str, public: _Public) -> None:
                 item = key([expression])
                 if weight(expression) >= MIN_EXPRESSION and item not in public.expressions:
                     hidden.expressions[item] = where
+                    hidden.expression_heads.add(head(expression))
                     hidden.expression_weights.add(weight(expression))
     for text in _texts(code):
         if len(text) >= MIN_TEXT and text not in public.text:

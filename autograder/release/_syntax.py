@@ -37,20 +37,33 @@ def weight(node: ast.AST) -> int:
     return sum(not isinstance(part, _UNCOUNTED) for part in ast.walk(node))
 
 
-def weights(node: ast.AST) -> dict[ast.expr, int]:
-    """The weight of every expression in a tree, but for those in statements within it."""
-    found: dict[ast.expr, int] = {}
-
-    def visit(part: ast.AST) -> int:
-        size = int(not isinstance(part, _UNCOUNTED)) + sum(
-            visit(child) for child in ast.iter_child_nodes(part) if not isinstance(child, ast.stmt)
-        )
+def expressions(node: ast.AST) -> Iterator[ast.expr]:
+    """Every expression in a tree, but for those in statements within it."""
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
         if isinstance(part, ast.expr):
-            found[part] = size
-        return size
+            yield part
+        waiting += [child for child in ast.iter_child_nodes(part) if not isinstance(child, ast.stmt)]
 
-    visit(node)
-    return found
+
+def head(node: ast.AST) -> tuple[str, ...]:
+    """What two trees with one key have in common, read off without going through them.
+
+    The kinds of a tree and of what it computes, and the attribute that is called: most trees are told apart by these.
+    """
+    if isinstance(node, ast.AugAssign):
+        return "Assign", "BinOp"
+    kind = type(node).__name__
+    if isinstance(node, ast.AnnAssign) and node.value is not None:
+        kind = "Assign"
+    value = node.func if isinstance(node, ast.Call) else getattr(node, "value", None)
+    if not isinstance(value, ast.AST):
+        return (kind,)
+    called = value.func if isinstance(value, ast.Call) else value
+    if isinstance(called, ast.Attribute):
+        return kind, type(value).__name__, called.attr
+    return kind, type(value).__name__
 
 
 def within(node: ast.AST, limit: int) -> bool:

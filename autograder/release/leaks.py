@@ -28,7 +28,7 @@ from autograder.errors import LeakError
 from autograder.release import _hidden
 from autograder.release._hidden import Hidden, statement_keys, windows_of
 from autograder.release._members import Piece, Unreadable, mappings, members, pieces
-from autograder.release._syntax import Line, key, statement_lists, weights
+from autograder.release._syntax import Line, expressions, head, key, statement_lists, weight
 
 _BETWEEN = re.compile(rb"(?:\\[nrt]|[^0-9A-Za-z+/_-])+")
 _FORBIDDEN = frozenset({"solutions", "hidden.toml", ".secret", "tests", "mistakes", "__pycache__"})
@@ -36,6 +36,8 @@ _MARKER = re.compile(rf"^[\s#>|*+-]*(?:{'|'.join(map(re.escape, _hidden.MARKERS)
 _LINE_PREFIX = re.compile(r"^[\s#>|*+:.-]+")
 _GROUP = re.compile(r"[({][^(){}]{8,2000}[)}]", re.DOTALL)
 _PAIR = re.compile(r"(\w+)[\"']?\s*[=:|]\s*[\"']?(-?[\w.]+(?:e[+-]?\d+)?)")
+_WORD = re.compile(r"\w+")
+_ID = re.compile(r"\bid[\"']?\s*[=:]\s*[\"']([\w-]+)[\"']")
 _MAX_SHOWN = 3
 
 
@@ -108,8 +110,10 @@ def _syntax(hidden: Hidden, piece: Piece, lines: list[Line]) -> Iterator[Leak]:
         if item in hidden.windows:
             yield Leak(piece.locate(lines[start].number), f"hidden statements of {hidden.windows[item]}")
     for line in lines:
-        for part, size in weights(line.node).items():  # statements within it come in lists of their own
-            where = hidden.expressions.get(key([part])) if size in hidden.expression_weights else None
+        for part in expressions(line.node):  # statements within it come in lists of their own
+            if head(part) not in hidden.expression_heads or weight(part) not in hidden.expression_weights:
+                continue
+            where = hidden.expressions.get(key([part]))
             if where is not None:
                 number = line.number + part.lineno - line.node.lineno
                 yield Leak(piece.locate(number), f"a hidden expression of {where}")
@@ -153,12 +157,15 @@ def _words(hidden: Hidden, piece: Piece) -> Iterator[Leak]:
     match = _MARKER.search(piece.text)
     if match and piece.text.strip() != match[0].strip():
         yield Leak(line_of(match.start()), "a solution marker")
+    shown = set(_WORD.findall(piece.text))
     for word, where in hidden.words.items():
-        if match := re.search(rf"\b{re.escape(word)}\b", piece.text):
+        if shown.issuperset(_WORD.findall(word)) and (match := re.search(rf"\b{re.escape(word)}\b", piece.text)):
             yield Leak(line_of(match.start()), where)
-    for word, where in hidden.quoted_words.items():
-        if match := re.search(rf"\bid[\"']?\s*[=:]\s*[\"']{re.escape(word)}[\"']", piece.text):
-            yield Leak(line_of(match.start()), where)
+    ids: dict[str, int] = {}
+    for named in _ID.finditer(piece.text):
+        ids.setdefault(named[1], named.start())
+    for word in sorted(hidden.quoted_words.keys() & ids.keys()):
+        yield Leak(line_of(ids[word]), hidden.quoted_words[word])
     for group in _GROUP.finditer(piece.text):
         yield from _cases(hidden, dict(_PAIR.findall(group[0])), line_of(group.start()))
     for number, line in enumerate(piece.text.split("\n"), 1):

@@ -48,6 +48,7 @@ def test_what_belongs_to_no_cell_is_named(source: str, words: str) -> None:
         notebook_text(source, "n.py")
 
 
+@pytest.mark.exhaustive
 def test_the_instructor_notebook_grades_a_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     course = tmp_path / "instructor's course"
     for part in ("course", "solutions", "assignments"):

@@ -72,7 +72,6 @@ def limits(case):
     }
 
 
-
 # For `grade trace`: the running state is that of the lesson's kernel, whose oracle tells of it, and is kept in float32.
 STATE_OF = "flash_attention"
 

@@ -212,6 +212,8 @@ def _limit_text(name: str, value: float, bound: float) -> str:
     return {
         "largest_load": f"one load takes {value:.0f} elements of {tensor} at once {allowed}.",
         "total_load": f"{value:.0f} elements of {tensor} are loaded in all {allowed}: more than it takes.",
+        "largest_share": f"one program stores {value:.0f} elements of {tensor} where its part is {bound:.0f} at most. "
+        "The other parts are other programs' work: `tl.program_id` tells a program which one it is.",
         "largest_dimension": f"a tile is {value:.0f} long on one side where at most {bound:.0f} is allowed.",
     }.get(kind, f"{name} is {value:.0f} {allowed}.")
 

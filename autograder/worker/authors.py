@@ -32,10 +32,14 @@ class Authors:
     * ``stores_of_other_lanes``: a program stores different values with tiles of two arrangements;
     * ``loads_of_another``: a program loads what another has stored;
     * ``loads_of_other_lanes``: a program loads what it has stored itself, with a tile of another arrangement.
+
+    ``shares`` holds how many elements of each output the busiest program has stored.
     """
 
     def __init__(self) -> None:
         self.disputed: dict[str, int] = {}
+        self.shares: dict[str, int] = {}
+        self._stored: dict[tuple[str, int], int] = {}
         self._programs: dict[str, Any] = {}
         self._lanes: dict[str, Any] = {}
         self._shapes: dict[tuple[int, ...], int] = {}
@@ -44,6 +48,7 @@ class Authors:
         """Forget who has stored what: a launch sees all that an earlier one has stored."""
         self._programs.clear()
         self._lanes.clear()
+        self._stored.clear()
 
     def barrier(self) -> None:
         """From here on each thread of the program sees what the others have stored."""
@@ -77,6 +82,10 @@ class Authors:
             self._dispute("stores_of_another", buffer, elements, different & ~own)
             others = (authors[elements] != lanes) & (authors[elements] != _EVERYBODY)
             self._dispute("stores_of_other_lanes", buffer, elements, different & own & others)
+        # Programs run one after another: what a program has once stored stays its own until it ends.
+        fresh = len(np.unique(elements[programs[elements] != _program()]))
+        share = self._stored[buffer.name, _program()] = self._stored.get((buffer.name, _program()), 0) + fresh
+        self.shares[buffer.name] = max(share, self.shares.get(buffer.name, 0))
         programs[elements] = _program()
         authors[elements] = lanes
 
@@ -87,7 +96,8 @@ class Authors:
         self._dispute("stores_twice", buffer, elements, different)
 
     def measurements(self) -> Mapping[str, float]:
-        return {name: float(element) for name, element in self.disputed.items()}
+        shares = {f"largest_share.{name}": float(count) for name, count in self.shares.items()}
+        return shares | {name: float(element) for name, element in self.disputed.items()}
 
     def _touched(self, buffer: Buffer, addresses: Any, active: Any) -> tuple[Any, Any]:
         """The buffer's elements behind the addresses that lie in it, and which lane of which shape has each."""

@@ -45,13 +45,16 @@ def oracle(case, inputs):
 
 
 def limits(case):
-    """Proof of streaming, for the long case: no load takes more than a chunk of keys, none is read over twice."""
+    """A program's part of o and lse is one query tile. Proof of streaming, for the long case: no load takes more than a
+    chunk of keys, none is read over twice."""
+    part = {"largest_share.o": case["block_m"] * case["head"], "largest_share.lse": case["block_m"]}
     if not case["streaming"]:
-        return {}
+        return part
     programs = -(-case["seqlen_q"] // case["block_m"])
     sequence = programs * case["seqlen_k"] * case["head"]
     chunk = case["block_n"] * case["head"]
     return {
+        **part,
         "largest_load.k": chunk,
         "largest_load.v": chunk,
         "total_load.k": 2 * sequence,

@@ -12,13 +12,14 @@ ROWS, WIDTH, BLOCK = 2, 6, 8
 def centre_rows_kernel(x_ptr, bias_ptr, moved_ptr, y_ptr, WIDTH, BLOCK: tl.constexpr):
     row = tl.program_id(0)
     columns = tl.arange(0, BLOCK)
-    exist = columns < WIDTH
-    x = tl.load(x_ptr + row * WIDTH + columns, mask=exist, other=0.0)
-    bias = tl.load(bias_ptr + columns, mask=exist, other=0.0)
-    moved = x + bias
+    exists = columns < WIDTH
+    places = row * WIDTH + columns
+    x = tl.load(x_ptr + places, mask=exists)
+    bias = tl.load(bias_ptr + columns, mask=exists)
+    moved = tl.where(exists, x + bias, 0.0)
     mean = tl.sum(moved, 0) / WIDTH
-    tl.store(moved_ptr + row * WIDTH + columns, moved, mask=exist)
-    tl.store(y_ptr + row * WIDTH + columns, moved - mean, mask=exist)
+    tl.store(moved_ptr + places, moved, mask=exists)
+    tl.store(y_ptr + places, moved - mean, mask=exists)
 
 
 def main():

@@ -14,11 +14,13 @@ M, N, WIDE, DOT = 3, 5, 8, -1
 def outer_sum_kernel(a_ptr, b_ptr, out_ptr, M, N, stride_m, stride_n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     columns = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
-    a = tl.load(a_ptr + rows, mask=rows < M)
-    b = tl.load(b_ptr + columns, mask=columns < N)
+    row_exists, column_exists = rows < M, columns < N
+    a = tl.load(a_ptr + rows, mask=row_exists)
+    b = tl.load(b_ptr + columns, mask=column_exists)
     sums = a[:, None] + b[None, :]
-    where = out_ptr + rows[:, None] * stride_m + columns[None, :] * stride_n
-    tl.store(where, sums, mask=(rows[:, None] < M) & (columns[None, :] < N))
+    down, across = rows * stride_m, columns * stride_n
+    exists = row_exists[:, None] & column_exists[None, :]
+    tl.store(out_ptr + (down[:, None] + across[None, :]), sums, mask=exists)
 
 
 def show(name, matrix):

@@ -12,10 +12,12 @@ WIDTH = 3
 def pick_rows_kernel(table_ptr, ids_ptr, out_ptr, COUNT, WIDTH, BLOCK_T: tl.constexpr, BLOCK_W: tl.constexpr):
     tokens = tl.program_id(0) * BLOCK_T + tl.arange(0, BLOCK_T)
     columns = tl.arange(0, BLOCK_W)
-    ids = tl.load(ids_ptr + tokens, mask=tokens < COUNT, other=0)
-    exist = (tokens[:, None] < COUNT) & (columns[None, :] < WIDTH)
-    rows = tl.load(table_ptr + ids[:, None] * WIDTH + columns[None, :], mask=exist)
-    tl.store(out_ptr + tokens[:, None] * WIDTH + columns[None, :], rows, mask=exist)
+    token_exists, column_exists = tokens < COUNT, columns < WIDTH
+    ids = tl.load(ids_ptr + tokens, mask=token_exists)
+    exists = token_exists[:, None] & column_exists[None, :]
+    came_from, goes_to = ids * WIDTH, tokens * WIDTH
+    rows = tl.load(table_ptr + (came_from[:, None] + columns[None, :]), mask=exists)
+    tl.store(out_ptr + (goes_to[:, None] + columns[None, :]), rows, mask=exists)
 
 
 def main():

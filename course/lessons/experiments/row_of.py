@@ -13,7 +13,8 @@ ROWS, COLUMNS, BLOCK = 3, 5, 8
 
 @triton.jit
 def minus_its_row_kernel(x_ptr, of_row_ptr, y_ptr, n, n_columns, BLOCK: tl.constexpr):
-    index = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    first = tl.program_id(0) * BLOCK
+    index = first + tl.arange(0, BLOCK)
     there = index < n
     row = index // n_columns
     number = tl.load(of_row_ptr + row, mask=there)

@@ -10,11 +10,13 @@ from _start import DEVICE, tl, torch, triton
 def row_shares_kernel(x_ptr, y_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     columns = tl.arange(0, BLOCK_N)
-    places = rows[:, None] * N + columns[None, :]
-    exist = (rows[:, None] < M) & (columns[None, :] < N)
-    tile = tl.load(x_ptr + places, mask=exist, other=0.0)
+    row_exists, column_exists = rows < M, columns < N
+    exists = row_exists[:, None] & column_exists[None, :]
+    starts = rows * N
+    tile = tl.load(x_ptr + (starts[:, None] + columns[None, :]), mask=exists, other=0.0)
     total = tl.sum(tile, 1)
-    tl.store(y_ptr + places, tile / total[:, None], mask=exist)
+    shares = tile / total[:, None]
+    tl.store(y_ptr + (starts[:, None] + columns[None, :]), shares, mask=exists)
 
 
 def main():

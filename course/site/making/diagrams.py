@@ -1,4 +1,4 @@
-"""Diagrams of boxes for the lessons: blocks, strides, tiles, trips to memory, slots, splits. SVG in the page's colours."""
+"""Diagrams of boxes for the lessons: blocks, strides, tiles, trips to memory, slots. SVG in the page's colours."""
 
 from __future__ import annotations
 

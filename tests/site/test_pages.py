@@ -120,6 +120,18 @@ def test_links_lead_somewhere(pages: Path) -> None:
                 assert parts.fragment in ids[target].ids, f"{path.name}: {address}"
 
 
+def test_code_in_hints_stays_code(pages: Path, course: Course) -> None:
+    """What stands between < and > in a handout or hint is a blank to fill in, and no element of the page."""
+    known = {"a", "b", "br", "code", "em", "i", "p", "pre", "small", "span", "strong", "sub", "sup"}
+    blanks = re.compile(r"<([a-z][a-z ]*)[^<>]*>")
+    for exercise in course.exercises:
+        words = {word for word in blanks.findall(exercise.hints.read_text(encoding="utf-8")) if word not in known}
+        text = (pages / "homework" / f"lesson{exercise.lesson}" / f"{exercise.id}.html").read_text(encoding="utf-8")
+        for word in words:
+            assert f"<{word}>" not in text, exercise.id
+        assert not re.search(r"<i>\s*=", text), exercise.id
+
+
 def test_formulas_are_rendered_and_need_no_script(pages: Path) -> None:
     lesson = (pages / "lessons" / "lesson7.html").read_text(encoding="utf-8")
     assert lesson.count('class="katex"') > 20

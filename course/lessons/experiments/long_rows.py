@@ -9,14 +9,14 @@ from _start import DEVICE, tl, torch, triton
 @triton.jit
 def largest_and_mean_kernel(x_ptr, largest_ptr, mean_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
-    starts, row_exists = rows * N, rows < M
+    starts, row_exists = x_ptr + rows * N, rows < M
     largest = tl.full((BLOCK_M,), float("-inf"), tl.float32)
     total = tl.zeros((BLOCK_M,), tl.float32)
     for start in range(0, N, BLOCK_N):
         columns = start + tl.arange(0, BLOCK_N)
         column_exists = columns < N
         exists = row_exists[:, None] & column_exists[None, :]
-        chunk = tl.load(x_ptr + (starts[:, None] + columns[None, :]), mask=exists, other=float("-inf"))
+        chunk = tl.load(starts[:, None] + columns[None, :], mask=exists, other=float("-inf"))
         of_chunk = tl.max(chunk, 1)
         largest = tl.maximum(largest, of_chunk)
         total += tl.sum(tl.where(exists, chunk, 0.0), 1)

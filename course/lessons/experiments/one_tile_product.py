@@ -21,13 +21,13 @@ def one_tile_product_kernel(x_ptr, y_ptr, out_ptr, SIZE: tl.constexpr):
 @triton.jit
 def row_lengths_kernel(x_ptr, out_ptr, M, K, BLOCK_M: tl.constexpr, BLOCK_K: tl.constexpr):
     rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
-    starts, row_exists = rows * K, rows < M
+    starts, row_exists = x_ptr + rows * K, rows < M
     squares = tl.zeros((BLOCK_M,), tl.float32)
     for start in range(0, K, BLOCK_K):
         terms = start + tl.arange(0, BLOCK_K)
         term_exists = terms < K
         exists = row_exists[:, None] & term_exists[None, :]
-        x = tl.load(x_ptr + (starts[:, None] + terms[None, :]), mask=exists, other=0.0)
+        x = tl.load(starts[:, None] + terms[None, :], mask=exists, other=0.0)
         squares += tl.sum(x * x, 1)
     tl.store(out_ptr + rows, tl.sqrt(squares), mask=row_exists)
 

@@ -5,7 +5,7 @@ python course/lessons/experiments/silu_forms.py
 
 import torch
 
-GATES = (-200.0, -100.0, -1.0, 0.0, 1.0, 100.0, 200.0)
+GATES = (-200.0, -100.0, -1.0, 1.0, 100.0)
 FORMS = {
     "g / (1 + exp(-g))": lambda g: g / (1 + torch.exp(-g)),
     "g exp(g) / (1 + exp(g))": lambda g: g * torch.exp(g) / (1 + torch.exp(g)),

@@ -32,14 +32,14 @@ def main():
         ("as it should be", WIDTH, 0, True),
         ("padding is written too", WIDTH, -1, True),
         ("no column mask", 4, 0, True),
-        ("a token's place in the batch for its slot", WIDTH, 0, False),
+        ("the place in the batch for a slot", WIDTH, 0, False),
     )
     for name, limit, least, by_slot in cases:
         memory = torch.full(((POOL + 2) * WIDTH,), -1, device=DEVICE)  # a slot's room before the pool, and one behind
         scatter_kernel[(1,)](x, slots, memory[WIDTH:], TOKENS, limit, LEAST=least, SLOTS=by_slot)
         shown = ["." if v == -1 else str(v) for v in memory.tolist()]
         groups = [" ".join(shown[at : at + WIDTH]) for at in range(0, len(shown), WIDTH)]
-        print(f"{name:<42} {groups[0]} [ {' | '.join(groups[1:-1])} ] {groups[-1]}")
+        print(f"{name:<33} {groups[0]} [ {' | '.join(groups[1:-1])} ] {groups[-1]}")
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ def test_hints_open_and_close_by_keyboard(open_page: Open) -> None:
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_lesson_fits_a_phone_and_its_pictures_fit_their_frames(open_page: Open, name: str) -> None:
-    """Wide code and pictures scroll by themselves, by keyboard too; words lie within their picture and beside others."""
+    """Wide code and pictures scroll by themselves, by keyboard too; words lie in their picture and beside others."""
     page = open_page(name, width=390)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert (

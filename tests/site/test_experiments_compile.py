@@ -12,7 +12,7 @@ import pytest
 
 pytestmark = pytest.mark.site
 FOLDER = Path(__file__).parents[2] / "course" / "lessons" / "experiments"
-KERNELS = [path for path in sorted(FOLDER.glob("[!_]*.py")) if "@triton.jit" in path.read_text(encoding="utf-8")]
+KERNELS = [path for path in sorted(FOLDER.glob("*.py")) if "@triton.jit" in path.read_text(encoding="utf-8")]
 # Names say what an argument is: pointers end in _ptr, blocks are powers of two, other constants are flags.
 _COMPILE = """
 import ast, importlib.util, json, sys

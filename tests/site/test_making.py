@@ -13,6 +13,7 @@ import pytest
 
 from autograder.catalogue import Course, load_course
 from autograder.errors import CourseError
+from autograder.release import bundle
 from making import facts, homework, surgery
 from making.listing import Note, annotated, kernel_parts, revealed, whole_kernel
 from making.sources import make_sources
@@ -102,6 +103,15 @@ def test_every_experiment_and_drawing_is_used(course: Course) -> None:
         assert f"experiments/{script.stem}.txt" in texts, script.name
     for name in DRAWINGS:
         assert f"{{picture}} {name}\n" in texts, name
+
+
+def test_students_get_every_file_that_experiments_import(course: Course) -> None:
+    released = {name.rpartition("/")[2] for name, _ in bundle._public_files(course) if "/experiments/" in name}
+    for script in _CAPTURE.experiments():
+        text = script.read_text(encoding="utf-8")
+        used = {f"{name}.py" for name in re.findall(r"^(?:from|import) (\w+)", text, re.MULTILINE)}
+        own = {name for name in used if (script.parent / name).is_file()}
+        assert own | {script.name, f"{script.stem}.txt"} <= released, script.name
 
 
 def test_a_lesson_is_revealed_always_or_once_its_deadline_is_over(course: Course) -> None:

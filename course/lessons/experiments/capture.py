@@ -46,7 +46,7 @@ def all_printed(scripts):
 def needs_triton(script):
     """Whether an experiment starts kernels; Triton has one mode a process, compiled or interpreted."""
     text = script.read_text(encoding="utf-8")
-    return "import triton" in text or "from _start" in text
+    return "import triton" in text or "from start import" in text
 
 
 def _tidy(text):
@@ -54,8 +54,9 @@ def _tidy(text):
 
 
 def experiments():
-    """All experiments, by name; what begins with an underscore is part of others."""
-    return sorted(path for path in HERE.glob("[!_]*.py") if path.name != Path(__file__).name)
+    """All experiments, by name: the scripts that can be run; others are part of them."""
+    found = (path for path in HERE.glob("*.py") if path.name != Path(__file__).name)
+    return sorted(path for path in found if "__main__" in path.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 python course/lessons/experiments/centre_rows.py
 """
 
-from _start import DEVICE, tl, torch, triton
+from start import DEVICE, tl, torch, triton
 
 ROWS, WIDTH, BLOCK = 2, 6, 8
 

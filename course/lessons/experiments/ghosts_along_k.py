@@ -5,7 +5,7 @@
 A is 16 x 20 and all ones; behind its last row lies memory that holds NaN.  Each element of the product should be 20.
 """
 
-from _start import DEVICE, tl, torch, triton
+from start import DEVICE, tl, torch, triton
 
 SIZE, K, STEP = 16, 20, 16
 

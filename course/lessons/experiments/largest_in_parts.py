@@ -3,7 +3,7 @@
 python course/lessons/experiments/largest_in_parts.py
 """
 
-from _start import DEVICE, tl, torch, triton
+from start import DEVICE, tl, torch, triton
 
 LENGTH, PART, BLOCK = 100, 40, 16
 

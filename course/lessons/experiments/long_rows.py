@@ -3,7 +3,7 @@
 python course/lessons/experiments/long_rows.py
 """
 
-from _start import DEVICE, tl, torch, triton
+from start import DEVICE, tl, torch, triton
 
 
 @triton.jit

@@ -3,7 +3,7 @@
 python course/lessons/experiments/one_tile_product.py
 """
 
-from _start import DEVICE, tl, torch, triton
+from start import DEVICE, tl, torch, triton
 
 SIZE, LONG = 16, 50
 

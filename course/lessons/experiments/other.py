@@ -6,7 +6,7 @@ A row of three negative numbers lies in a tile of four columns; the ghost reads 
 which stands for anything at all.
 """
 
-from _start import DEVICE, tl, torch, triton
+from start import DEVICE, tl, torch, triton
 
 
 @triton.jit

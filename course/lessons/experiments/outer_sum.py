@@ -5,7 +5,7 @@
 The table is 3 x 5, tiles are 2 x 4, and it goes into the first five columns of a matrix of eight, full of dots.
 """
 
-from _start import DEVICE, tl, torch, triton
+from start import DEVICE, tl, torch, triton
 
 M, N, WIDE, DOT = 3, 5, 8, -1
 

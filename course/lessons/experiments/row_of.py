@@ -6,7 +6,7 @@ A matrix of 3 rows and 5 columns is handled in blocks of 8, as if it were one lo
 number of its own row is subtracted.
 """
 
-from _start import DEVICE, tl, torch, triton
+from start import DEVICE, tl, torch, triton
 
 ROWS, COLUMNS, BLOCK = 3, 5, 8
 

@@ -3,7 +3,7 @@
 python course/lessons/experiments/row_shares.py
 """
 
-from _start import DEVICE, tl, torch, triton
+from start import DEVICE, tl, torch, triton
 
 
 @triton.jit

@@ -5,7 +5,7 @@
 The ten numbers are the beginning of a longer row, so that one sees what is written behind their end.
 """
 
-from _start import DEVICE, tl, torch, triton
+from start import DEVICE, tl, torch, triton
 
 LENGTH, ROOM, BLOCK = 10, 16, 4
 

@@ -5,7 +5,7 @@
 The pool has six slots, and each dot is a number that somebody else still needs.  The -1 is padding.
 """
 
-from _start import DEVICE, tl, torch, triton
+from start import DEVICE, tl, torch, triton
 
 WIDTH, POOL, TOKENS = 3, 6, 3
 

@@ -1,6 +1,7 @@
 # Two commands for a fresh machine: `make grade` and `make test`.  Both set up .venv first.
 .DEFAULT_GOAL := help
-.PHONY: help setup grade test test-exhaustive test-colab check selfcheck stubs notebooks site test-site bench clean
+.PHONY: help setup grade test test-exhaustive test-colab check selfcheck stubs notebooks site check-site test-site \
+	bench clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -58,14 +59,17 @@ selfcheck: setup ## all proofs that the grader is real: solutions, stubs, mistak
 stubs: setup ## write assignments/ anew from solutions/
 	$(BIN)/course release --stubs-only
 
-notebooks: setup ## write course/notebooks/*.ipynb anew: the lessons from the course, others from the .py beside them
+notebooks: setup ## write course/notebooks/*.ipynb anew: lessons from the course, others from the .py beside them
 	$(BIN)/python -m autograder.release.notebooks course/notebooks
 
 SITE := course/site/node_modules/.installed
 site: $(VENV)/.installed-site $(SITE) ## build the course's pages, build/site/html/index.html
 	$(BIN)/python course/site/build.py
 
-test-site: $(VENV)/.installed-site $(SITE) ## tests of the pages; those in a browser need Debian's chromium
+check-site: $(VENV)/.installed-site $(SITE) ## build the pages with warnings as errors; links, sizes, leaks. No browser
+	$(BIN)/python -m pytest -m site tests/site/test_pages.py
+
+test-site: $(VENV)/.installed-site $(SITE) ## tests of pages and notebooks; those in a browser need chromium
 	$(BIN)/python -m pytest -m site tests/site tests/browser
 
 $(VENV)/.installed-site: $(STAMP)

@@ -49,7 +49,9 @@ def open_page(browser: Any, name: str, theme: str, width: int, height: int) -> A
 
 
 def whole_pages(browser: Any, folder: Path) -> None:
-    names = ("index", "lessons/lesson7", "playground", "surgery-map", "homework/lesson7/score_mask")
+    lessons = sorted(f"lessons/{path.stem}" for path in (PAGES / "lessons").glob("lesson*.html"))
+    homework = sorted(path.relative_to(PAGES).with_suffix("").as_posix() for path in PAGES.glob("homework/*/*.html"))
+    names = ("index", *lessons, "playground", "surgery-map", homework[0], homework[-1])
     for name in names:
         for theme, width in (("light", 1280), ("dark", 1280), ("light", 390)):
             page = open_page(browser, f"{name}.html", theme, width, 900)

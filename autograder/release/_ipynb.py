@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from typing import NamedTuple
 
 _METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -11,15 +12,26 @@ _METADATA = {
 }
 
 
-def ipynb(cells: Iterable[tuple[bool, str]]) -> str:
-    """A notebook of cells, each whether it is Markdown, and its text; the same text for the same cells."""
-    made = [_cell(number, markdown, text) for number, (markdown, text) in enumerate(cells)]
+class Cell(NamedTuple):
+    """Whether it is Markdown, its text, and what a cell of code has printed."""
+
+    markdown: bool
+    text: str
+    printed: str = ""
+
+
+def ipynb(cells: Iterable[Cell]) -> str:
+    """A notebook of cells; the same text for the same cells."""
+    made = [_cell(number, cell) for number, cell in enumerate(cells)]
     document = {"cells": made, "metadata": _METADATA, "nbformat": 4, "nbformat_minor": 5}
     return json.dumps(document, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
-def _cell(number: int, markdown: bool, text: str) -> dict[str, object]:
-    cell = {"id": f"cell-{number}", "metadata": {}, "source": text.splitlines(keepends=True)}
-    if markdown:
-        return {**cell, "cell_type": "markdown"}
-    return {**cell, "cell_type": "code", "execution_count": None, "outputs": []}
+def _cell(number: int, cell: Cell) -> dict[str, object]:
+    made = {"id": f"cell-{number}", "metadata": {}, "source": cell.text.splitlines(keepends=True)}
+    if cell.markdown:
+        return {**made, "cell_type": "markdown"}
+    outputs = []
+    if cell.printed:
+        outputs.append({"name": "stdout", "output_type": "stream", "text": cell.printed.splitlines(keepends=True)})
+    return {**made, "cell_type": "code", "execution_count": None, "outputs": outputs}

@@ -1,4 +1,4 @@
-"""A notebook for each lesson, made from the course: handouts, and an `%%exercise` cell with each exercise's stub."""
+"""A notebook for each lesson, made from the course: its page, handouts, and an `%%exercise` cell for each exercise."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from autograder import __version__, trees
 from autograder.catalogue import Course, Exercise, Lesson
 from autograder.errors import CourseError
 from autograder.handin import split_lines
-from autograder.release._ipynb import ipynb
+from autograder.release._ipynb import Cell, ipynb
 from autograder.release.files import write_whole
+from autograder.release.lesson_text import lesson_text
 from autograder.release.spans import function_spans
 
 FOLDER = Path("course") / "notebooks"
@@ -79,6 +80,17 @@ _DOWNLOAD = """
 
     urllib.request.urlretrieve("{url}", BUNDLE)"""
 
+_DEVICE_TEXT = """\
+What can this machine do? On Colab, *Runtime, Change runtime type* gives you a GPU; everything works without one as
+well, in Triton's interpreter, more slowly."""
+
+_DEVICE = "!{sys.executable} -m autograder.cli.grade doctor --plain"
+
+_COMPANION = """\
+## Your kernels at work
+
+Beside torch, with their errors; on a GPU with their speed, too."""
+
 _TAIL = """\
 ## Hand in
 
@@ -114,24 +126,38 @@ def write_lesson_notebooks(course: Course, stubs: Mapping[str, str], slug: str) 
     return written
 
 
-def _cells(course: Course, lesson: Lesson, stubs: Mapping[str, str], slug: str) -> Iterator[tuple[bool, str]]:
+def _cells(course: Course, lesson: Lesson, stubs: Mapping[str, str], slug: str) -> Iterator[Cell]:
     words = {"number": lesson.number, "title": lesson.title, "slug": slug, "version": __version__}
     url = course.release_url
-    yield True, _HEAD.format(**words)
-    yield True, _SETUP_TEXT.format(**words)
-    yield False, _SETUP.format(**words, download=_DOWNLOAD.format(**words, url=url) if url else "")
+    page = lesson_text(course, lesson)
+    yield Cell(True, _HEAD.format(**words))
+    yield Cell(True, _SETUP_TEXT.format(**words))
+    yield Cell(False, _SETUP.format(**words, download=_DOWNLOAD.format(**words, url=url) if url else ""))
+    yield Cell(True, _DEVICE_TEXT)
+    yield Cell(False, _DEVICE)
+    yield from page.before
     seen: set[str] = set()
     for exercise in lesson.exercises:
         text = stubs[exercise.stub]
         if exercise.stub not in seen and (told := ast.get_docstring(trees.parse(text), clean=False)):
-            yield True, f"## {exercise.stub}\n\n```text\n{textwrap.dedent(told).strip()}\n```"
-        yield True, _handout(exercise)
+            yield Cell(True, f"## {exercise.stub}\n\n```text\n{textwrap.dedent(told).strip()}\n```")
+        yield Cell(True, _handout(exercise))
         owned = [item for item in lesson.exercises if item.stub == exercise.stub]
-        yield False, f"%%exercise {exercise.id}\n{_stub(exercise, owned, text, exercise.stub not in seen)}"
+        yield Cell(False, f"%%exercise {exercise.id}\n{_stub(exercise, owned, text, exercise.stub not in seen)}")
         seen.add(exercise.stub)
-    yield True, "## All of it"
-    yield False, "%grade"
-    yield True, _TAIL
+    yield Cell(True, "## All of it")
+    yield Cell(False, "%grade")
+    if companion := _companion(course, lesson):
+        yield Cell(True, _COMPANION)
+        yield Cell(False, f"!{{sys.executable}} {companion}")
+    yield from page.after
+    yield Cell(True, _TAIL)
+
+
+def _companion(course: Course, lesson: Lesson) -> str:
+    """The script that shows a lesson's kernels at work, by its path in the course; empty if there is none."""
+    found = sorted((course.root / "course" / "companions").glob(f"lesson{lesson.number}_*.py"))
+    return found[0].relative_to(course.root).as_posix() if found else ""
 
 
 def _handout(exercise: Exercise) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from autograder.catalogue import find_root, load_course
 from autograder.errors import CourseError
-from autograder.release._ipynb import ipynb
+from autograder.release._ipynb import Cell, ipynb
 from autograder.release.bundle import slug
 from autograder.release.files import write_whole
 from autograder.release.lesson_notebooks import write_lesson_notebooks
@@ -30,7 +30,7 @@ def notebook_text(source: str, name: str) -> str:
     Raises:
         CourseError: a line stands before the first cell, or one of a text cell is no comment.
     """
-    return ipynb((markdown, "\n".join(rows).strip("\n")) for markdown, rows in _cells(source, name))
+    return ipynb(Cell(markdown, "\n".join(rows).strip("\n")) for markdown, rows in _cells(source, name))
 
 
 def write_notebooks(folder: Path) -> list[Path]:

@@ -21,7 +21,24 @@ PAGES = [
 ]
 OTHERS = [f"lessons/lesson{lesson.number}.html" for lesson in load_course(Path(__file__).parents[2]).lessons]
 THEMES = [(name, dark) for name in PAGES for dark in (False, True)]
-THEMES += [(name, False) for name in OTHERS if name not in PAGES]
+THEMES += [(name, dark) for name in OTHERS if name not in PAGES for dark in (False, True)]
+
+
+_MISPLACED = """
+Array.from(document.querySelectorAll(".picture svg")).flatMap((svg) => {
+  const frame = svg.getBoundingClientRect();
+  const level = (text) => Math.abs(text.getScreenCTM().b) < 0.01;  // a slanted text is not as large as its box
+  const texts = Array.from(svg.querySelectorAll("text")).map((text) =>
+    [text.textContent.trim(), text.getBoundingClientRect(), level(text)]);
+  const outside = texts.filter(([, box]) => box.left < frame.left - 1 || box.right > frame.right + 1
+    || box.top < frame.top - 1 || box.bottom > frame.bottom + 1).map(([words]) => `${words} is outside`);
+  const shared = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2
+    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 0.4 * Math.min(a.height, b.height);
+  const meeting = texts.flatMap(([words, a, first], at) => texts.slice(at + 1)
+    .filter(([, b, second]) => first && second && shared(a, b)).map(([other]) => `${words} lies on ${other}`));
+  return [...outside, ...meeting];
+})
+"""
 
 
 def test_a_hint_is_folded_until_it_is_opened(open_page: Open) -> None:
@@ -31,6 +48,32 @@ def test_a_hint_is_folded_until_it_is_opened(open_page: Open) -> None:
     assert not words.is_visible()
     hint.locator("summary").click()
     assert words.is_visible()
+
+
+def test_hints_open_and_close_by_keyboard(open_page: Open) -> None:
+    page = open_page("lessons/lesson1.html")
+    hint = page.locator("details.hint").first
+    hint.locator("summary").focus()
+    assert hint.get_attribute("open") is None
+    page.keyboard.press("Enter")
+    assert hint.get_attribute("open") is not None
+    page.keyboard.press("Space")
+    assert hint.get_attribute("open") is None
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.matches('details.hint > summary')")
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_lesson_fits_a_phone_and_its_pictures_fit_their_frames(open_page: Open, name: str) -> None:
+    """Wide code and pictures scroll by themselves, by keyboard too; words lie in their picture and beside others."""
+    page = open_page(name, width=390)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert (
+        page.locator(".picture[tabindex='0'] svg[role=img][aria-label]").count()
+        == page.locator("svg[viewBox]", has=page.locator("text")).count()
+    )
+    page.evaluate("document.fonts.ready")
+    assert page.evaluate(_MISPLACED) == []
 
 
 def test_the_lesson_holds_its_pictures_kernels_and_playground(open_page: Open) -> None:

@@ -1,24 +1,17 @@
-"""In a kernel: a student's hour, the lessons' notebooks from top to bottom, and no process that outlives the kernel."""
+"""In a kernel: a student's hour, and no process that outlives the kernel.  Whole notebooks: tests/site."""
 
 from __future__ import annotations
 
 import importlib.util
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
-from autograder.catalogue import Course
-from autograder.release.bundle import slug
-from autograder.release.lesson_notebooks import lesson_notebooks
-from autograder.release.stubs import generate_stubs
-
-nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
-NotebookClient = pytest.importorskip("nbclient", reason="nbclient is not installed").NotebookClient
+pytest.importorskip("nbformat", reason="nbformat is not installed")
+pytest.importorskip("nbclient", reason="nbclient is not installed")
 pytest.importorskip("ipykernel", reason="ipykernel is not installed")
 
 ROOT = Path(__file__).parents[2]
@@ -98,58 +91,3 @@ def test_a_students_hour_in_part_and_no_worker_outlives_a_killed_kernel(
             time.sleep(0.05)
         assert not alive(pid)
         assert not any(map(alive, workers))
-
-
-def lesson(course: Course, number: int) -> Any:
-    """A lesson's notebook; kernels run on CPU wherever this is tested."""
-    text = lesson_notebooks(course, generate_stubs(course), slug(course.title))[
-        f"course/notebooks/lesson{number}.ipynb"
-    ]
-    notebook = nbformat.reads(text, as_version=4)
-    nbformat.validate(notebook)
-    for cell in notebook.cells:
-        if cell.source.startswith("%%exercise"):
-            head, _, body = cell.source.partition("\n")
-            cell.source = f"{head} --device cpu\n{body}"
-        elif cell.source == "%grade":
-            cell.source = "%grade --device cpu"
-    return notebook
-
-
-def execute(notebook: Any, root: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Run all cells in the bundle's folder of notebooks; the texts that graded cells showed."""
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")])))
-    monkeypatch.setenv("IPYTHONDIR", str(root / ".ipython"))
-    folder = root / "course" / "notebooks"
-    folder.mkdir(exist_ok=True)
-    resources = {"metadata": {"path": str(folder)}}
-    NotebookClient(notebook, timeout=600, kernel_name="python3", resources=resources).execute()
-    return [
-        output.data["text/plain"]
-        for cell in notebook.cells
-        if cell.cell_type == "code"
-        for output in cell.outputs
-        if output.output_type == "display_data"
-    ]
-
-
-def test_a_lessons_notebook_runs_with_stubs_and_then_with_solutions(
-    course: Course, capture: ModuleType, quiet_kernels: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing started and no error; then full marks.  The other lessons' notebooks are made by the same rule."""
-    taught = course.lessons[-1]
-    root = capture.student_folder(tmp_path / "course")
-    *each, everything = execute(lesson(course, taught.number), root, monkeypatch)
-    assert len(each) == len(taught.exercises)
-    assert all("not-started " in text for text in each)
-    assert everything.count("not-started ") == len(course.exercises)
-    solved = lesson(course, taught.number)
-    for cell in solved.cells:
-        if cell.source.startswith("%%exercise"):
-            head = cell.source.split("\n")[0]
-            exercise = course.exercise(head.split()[1])
-            cell.source = f"{head}\n{(ROOT / 'solutions' / exercise.stub).read_text(encoding='utf-8')}"
-    *each, everything = execute(solved, root, monkeypatch)
-    for exercise, text in zip(taught.exercises, each, strict=True):
-        assert f"pass           {exercise.id}" in text
-        assert f"pass           {exercise.id}" in everything

@@ -35,15 +35,17 @@ def _html(pages: Path) -> Iterator[tuple[Path, str]]:
 
 
 class _Page(HTMLParser):
-    """The ids of a page and what it refers to, as (tag, attribute, address)."""
+    """The ids and elements of a page, and what it refers to, as (tag, attribute, address)."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.ids: set[str] = set()
+        self.tags: set[str] = set()
         self.addresses: list[tuple[str, str, str]] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
         for name, value in attrs:
             if name == "id" and value:
                 self.ids.add(value)
@@ -118,6 +120,30 @@ def test_links_lead_somewhere(pages: Path) -> None:
             assert target.exists(), f"{path.name}: {address}"
             if parts.fragment and target in ids and tag == "a":
                 assert parts.fragment in ids[target].ids, f"{path.name}: {address}"
+
+
+def test_code_in_hints_stays_code(pages: Path, course: Course) -> None:
+    """What stands between < and > in a handout or a hint is a blank to fill in, and no element of the page."""
+    shown = {f"h{n}" for n in (1, 2, 3)} | {
+        "a",
+        "article",
+        "b",
+        "br",
+        "button",
+        "div",
+        "em",
+        "li",
+        "ol",
+        "p",
+        "section",
+    }
+    shown |= {"code", "pre", "small", "span", "strong", "sub", "sup", "ul", "dd", "dl", "dt", "details", "summary"}
+    shown |= {"col", "colgroup", "table", "tbody", "td", "th", "thead", "tr", "img", "path", "svg"}
+    for exercise in course.exercises:
+        text = (pages / "homework" / f"lesson{exercise.lesson}" / f"{exercise.id}.html").read_text(encoding="utf-8")
+        article = _Page(text[text.index("<article") : text.index("</article>")])
+        assert article.tags <= shown, f"{exercise.id}: {article.tags - shown}"
+        assert "i" not in article.tags or exercise.hints.read_text(encoding="utf-8").count("<i>") == 0
 
 
 def test_formulas_are_rendered_and_need_no_script(pages: Path) -> None:

@@ -17,7 +17,6 @@ import triton  # noqa: E402
 import triton.language as tl  # noqa: E402
 
 
-# begin
 @triton.jit
 def squares_reversed_kernel(src_ptr, dst_ptr, length, BLOCK: tl.constexpr):
     first = tl.program_id(0) * BLOCK
@@ -26,9 +25,6 @@ def squares_reversed_kernel(src_ptr, dst_ptr, length, BLOCK: tl.constexpr):
     exists = here < length
     number = tl.load(src_ptr + here, mask=exists)
     tl.store(dst_ptr + there, number * number, mask=exists)
-
-
-# end
 
 
 def main():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -19,7 +20,7 @@ from sphinx.util.osutil import ensuredir
 from autograder.catalogue import Course, Exercise, load_course
 from autograder.errors import MarkerError, UsageError
 from making import facts, homework, sources, surgery
-from making.listing import Note, Row, annotated, kernel_parts, revealed
+from making.listing import Note, Row, annotated, kernel_parts, revealed, whole_kernel
 
 _log = getLogger(__name__)
 
@@ -73,11 +74,9 @@ def _listing(rows: tuple[Row, ...], owner: Exercise, docname: str, function: str
                 if number in numbers:
                     name = f'<a href="{_up(docname)}lessons/lesson{number}.html">{name}</a>'
                 chips.append(f"<b>{name}</b>")
-            pieces.append(f'<p class="kernel-note">{" ".join(chips)} {html.escape(row.note.words)}</p>')
+            pieces.append(_note(row, chips))
         if row.part.lines:
-            code = highlight("\n".join(row.part.lines), PythonLexer(stripnl=False), HtmlFormatter(nowrap=True))
-            kind = "kernel-lines revealed" if row.part.asked else "kernel-lines"
-            pieces.append(f'<div class="highlight {kind}"><pre tabindex="0">{code}</pre></div>')
+            pieces.append(_code(row.part.lines, " revealed" if row.part.asked else ""))
         elif row.part.asked:
             asked = "<br>".join(html.escape(line) for line in row.part.asked)
             pieces.append(
@@ -85,6 +84,41 @@ def _listing(rows: tuple[Row, ...], owner: Exercise, docname: str, function: str
                 f'<a href="{link}">The homework</a></span></p>'
             )
     return "\n".join([*pieces, "</div>"])
+
+
+def _note(row: Row, chips: Sequence[str]) -> str:
+    """The words above a row; ``chips`` stand before them."""
+    if row.note is None:
+        return ""
+    return f'<p class="kernel-note">{" ".join([*chips, html.escape(row.note.words)])}</p>'
+
+
+def _code(lines: Sequence[str], kind: str = "") -> str:
+    code = highlight("\n".join(lines), PythonLexer(stripnl=False), HtmlFormatter(nowrap=True))
+    return f'<div class="highlight kernel-lines{kind}"><pre tabindex="0">{code}</pre></div>'
+
+
+class WorkedKernel(SphinxDirective):
+    """``{worked} experiments/file.py function``: a whole kernel; in it, lines ``anchor | words``."""
+
+    required_arguments = 2
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        name, function = self.arguments
+        path = sources.ROOT / "course" / "lessons" / name
+        self.env.note_dependency(str(path))
+        notes = []
+        for line in self.content:
+            anchor, words = (piece.strip() for piece in line.split("|"))
+            notes.append(Note(anchor, (), words))
+        try:
+            rows = annotated((whole_kernel(path.read_text(encoding="utf-8"), function, name),), notes)
+        except (OSError, ValueError) as error:
+            raise self.error(str(error)) from error
+        head = f'<div class="kernel" role="group" aria-label="The function {function}">'
+        pieces = [piece for row in rows for piece in (_note(row, ()), _code(row.part.lines))]
+        return [_raw("\n".join([head, *pieces, "</div>"]))]
 
 
 class Picture(SphinxDirective):
@@ -279,6 +313,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("build-finished", _write_downloads)
     for name, directive in {
         "kernel": KernelListing,
+        "worked": WorkedKernel,
         "picture": Picture,
         "homework-list": HomeworkList,
         "surgery-map": SurgeryMap,

@@ -55,6 +55,15 @@ def float32(number: float) -> float:
 
 T4_BYTES, T4_FLOPS = 320e9, 8.1e12  # a second, by its data sheet: memory, and float32 without tensor cores
 
+SCALED = 64e6  # elements of the lesson on scale and shift
+NORM_TOKENS, NORM_WIDTH = 4096, 4096
+
+
+def milliseconds(moved: float) -> str:
+    """How long a T4 takes at least to move that many bytes."""
+    return f"{moved / T4_BYTES * 1e3:.1f} ms"
+
+
 # Operations for each byte that has to be moved, in float32: name, where it is written, operations, bytes.
 _SQUARE = 1024
 INTENSITIES: tuple[tuple[str, float, float], ...] = (
@@ -121,6 +130,19 @@ def _facts() -> Mapping[str, str]:
             moved["attention"].bytes + 15 * 2 * model.kv_heads * model.head * model.cached * model.bytes * model.layers,
             "B",
         ),
+        "scale_two_bytes": f"{4 * SCALED * FLOAT / 1e6:.0f} MB",
+        "scale_two_time": milliseconds(4 * SCALED * FLOAT),
+        "scale_one_bytes": f"{2 * SCALED * FLOAT / 1e6:.0f} MB",
+        "scale_one_time": milliseconds(2 * SCALED * FLOAT),
+        "scale_arithmetic": f"{2 * SCALED / T4_FLOPS * 1e3:.2f} ms",
+        "norm_row": binary(NORM_TOKENS * NORM_WIDTH * FLOAT),
+        "norm_apart_time": milliseconds(10 * NORM_TOKENS * NORM_WIDTH * FLOAT),
+        "norm_fused_time": milliseconds(4 * NORM_TOKENS * NORM_WIDTH * FLOAT),
+        "norms_apart_time": milliseconds(2 * LAYERS * 10 * NORM_TOKENS * NORM_WIDTH * FLOAT),
+        "norms_fused_time": milliseconds(2 * LAYERS * 4 * NORM_TOKENS * NORM_WIDTH * FLOAT),
+        "cache_one_token": surgery.amount(2 * model.kv_heads * model.head * model.bytes * model.layers, "B"),
+        "step_intensity": f"{sum(part.flops for part in parts) / total:.1f}",
+        "step_flops": surgery.amount(sum(part.flops for part in parts), "flop"),
         "step_weights_share": f"{100 * matrices / total:.0f}%",
     }
 

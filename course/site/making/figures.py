@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from making.diagrams import DIAGRAMS
 from making.facts import HEADS, INTENSITIES, LAYERS, T4_BYTES, T4_FLOPS, fused_bytes, scores_bytes
 
 # Colours stand for the variables of static/site.css, which have other values in the dark.
@@ -198,4 +199,10 @@ def _roofline() -> str:
     return _svg(figure)
 
 
-DRAWINGS: Mapping[str, Callable[[], str]] = {"memory": _memory, "tile": _tile, "ruler": _ruler, "roofline": _roofline}
+DRAWINGS: Mapping[str, Callable[[], str]] = {
+    "memory": _memory,
+    "tile": _tile,
+    "ruler": _ruler,
+    "roofline": _roofline,
+    **DIAGRAMS,
+}

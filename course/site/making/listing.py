@@ -82,8 +82,27 @@ def kernel_parts(solution: str, function: str, name: str, reveal: bool) -> tuple
     return tuple(parts)
 
 
+def whole_kernel(text: str, function: str, name: str) -> Part:
+    """A function of an experiment's text, printed whole, with its decorators; ``name`` is for error messages.
+
+    Raises:
+        ValueError: there is no such function.
+    """
+    node = next(
+        (item for item in ast.parse(text).body if isinstance(item, ast.FunctionDef) and item.name == function), None
+    )
+    if node is None:
+        raise ValueError(f"{name} has no function {function}.")
+    first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
+    lines, body = text.split("\n"), node.body[0].lineno
+    return Part((*_narrow(lines[first - 1 : body - 1]), *lines[body - 1 : node.end_lineno]))
+
+
 def _narrow(head: list[str]) -> list[str]:
     """A signature with one parameter a line, with as many on a line as there is room for."""
+    if head and len(head[-1]) > _WIDTH and head[-1].startswith("def ") and head[-1].endswith("):"):
+        begin, _, rest = head[-1].removesuffix("):").partition("(")
+        head = [*head[:-1], f"{begin}(", rest, "):"]
     opening = next((place for place, line in enumerate(head) if line.startswith("def ")), 0)
     if not head or not head[opening].endswith("(") or head[-1] != "):":
         return head

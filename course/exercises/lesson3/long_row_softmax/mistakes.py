@@ -174,6 +174,28 @@ def measured_from_zero(case, inputs):
     return _stream(case, inputs, update)
 
 
+def maximum_of_the_tile(case, inputs):
+    """One maximum is kept for the whole tile: rows that lie far below it vanish.
+
+    Look at the shape of m_i after a chunk. How many numbers does a tile of BLOCK_M rows need?
+    """
+
+    def update(c):
+        tiles = c.m_new.split(case["block_m"])
+        m_new = torch.cat([tile.max().expand(len(tile), 1) for tile in tiles])
+        return m_new, c.l * _exp(c.m - _finite(m_new)) + _exp(c.x - _finite(m_new)).sum(1, keepdim=True)
+
+    return _stream(case, inputs, update)
+
+
+def finite_fill_too_small(case, inputs):
+    """Columns past the end read as -10000: where all real scores lie below that, the ghosts take all the weight.
+
+    No finite score is small enough for every row. Which number is below all of them?
+    """
+    return _stream(case, inputs, other=-1e4)
+
+
 def no_max_subtraction(case, inputs):
     """exp is taken of the scores as they are: it overflows above 88, and far below 0 all weights vanish.
 
@@ -300,6 +322,8 @@ MISTAKES = (
     no_guard,
     guard_carried_on,
     measured_from_zero,
+    maximum_of_the_tile,
+    finite_fill_too_small,
     no_max_subtraction,
     softmax_per_chunk,
     stored_too_early,
@@ -314,6 +338,21 @@ MISTAKES = (
 )
 
 SIGNS = (
+    (
+        "three_passes",
+        "fail",
+        r"elements of x are loaded in all",
+        "The weights are right, but x is read more often than twice.\n\n"
+        "The plain way is three passes: one for the maximum, one for the sum, one for the result. Which two of them can be "
+        "one, and what has to happen to the sum when the maximum grows?",
+    ),
+    (
+        "y_read_back",
+        "fail",
+        r"elements of y are loaded",
+        "y is read: what the kernel has stored there comes back from memory, which is a pass more.\n\n"
+        "y is only to be written. What can the second loop make its weights of?",
+    ),
     (
         "rows_meet_columns",
         "compile-error",

@@ -244,6 +244,13 @@ GPU_ALIASES = {"k_not_masked": "no_other"}
 
 SIGNS = (
     (
+        "one_wide_step",
+        "fail",
+        r"one load takes \d+ elements of [ab] at once",
+        "A load takes more than a tile of BLOCK_K terms: some K will not fit into it.\n\n"
+        "How many terms of the sum does one step take, and what goes on to the next ones?",
+    ),
+    (
         "dot_of_two_types",
         "compile-error",
         r"tl\.dot takes two tiles of one dtype",

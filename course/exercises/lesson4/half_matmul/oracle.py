@@ -38,6 +38,17 @@ def observe(case, inputs, outputs):
     return {"c": c, "block_size": _same(c, outputs["c_other"]) if case["other_block"] else none}
 
 
+def limits(case):
+    """For the long sum: no load takes more than a tile, and no tile is larger than the block sizes."""
+    if not case.get("streaming"):
+        return {}
+    return {
+        "largest_load.a": case["block_m"] * case["block_k"],
+        "largest_load.b": case["block_k"] * case["block_n"],
+        "largest_dimension": max(case["block_m"], case["block_n"], case["block_k"]),
+    }
+
+
 def _same(one, other):
     """Per row, within a few roundings of its largest element."""
     return (one - other).abs().amax(1) <= 4e-6 * other.abs().amax(1)

@@ -34,5 +34,5 @@ def long_row_softmax_kernel(x_ptr, y_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: 
     for chunk in range(tl.cdiv(N, BLOCK_N)):
         here = chunk * BLOCK_N + column
         scores = chunk_of(x_ptr, row, here, M, N)
-        weights = tl.exp(scores - top[:, None]) * (1.0 / total)[:, None]
+        weights = tl.exp(scores - top[:, None]) / total[:, None]
         tl.store(y_ptr + (row * N)[:, None] + here[None, :], weights, mask=(row < M)[:, None] & (here < N)[None, :])

@@ -20,8 +20,8 @@ def strided_copy_kernel(
     BLOCK_M: tl.constexpr,
     BLOCK_N: tl.constexpr,
 ):
-    i = (tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M))[None, :]
-    j = (tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N))[:, None]
+    i = (tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M))[:, None]
+    j = (tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N))[None, :]
     source = x_ptr + (i * stride_xm + j * stride_xn)
-    turned = tl.load(source, mask=(j < N) & (i < M))
-    tl.store(y_ptr + (j * stride_yn + i * stride_ym), turned, mask=(j < M) & (i < N))
+    moved = tl.load(source, mask=(j < N) & (i < M))
+    tl.store(y_ptr + (j * stride_yn + i * stride_ym), moved, mask=(j < M) & (i < N))

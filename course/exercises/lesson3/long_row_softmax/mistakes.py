@@ -7,7 +7,7 @@ import torch
 
 NAN, INF = float("nan"), float("inf")
 UNWRITTEN = torch.finfo(torch.float64).min  # what the grader shows for elements that were never written
-_STORE_OUTSIDE = r"(?:stores outside|wrote past the end of) y(?:_other)?\b"
+_STORE_BEHIND = r"stores outside y(?:_other)?\b.*: row {}, column 0\b|wrote past the end of y(?:_other)?\b"
 _LOAD_OUTSIDE = r"loads outside x\b"
 
 
@@ -264,9 +264,10 @@ def ghost_columns_zero(case, inputs):
 
 
 def no_other(case, inputs):
-    """Columns past the end of a row are undefined: they are masked off, and nothing says what they read as.
+    """Columns past the end of a row make NaN of it: what they read as is undefined, NaN or infinite.
 
-    What reads as undefined goes into the maximum and the sum of its row. See what tl.load takes besides the mask.
+    What a ghost column reads as goes into the maximum and the sum of its row. See what tl.load takes besides the mask, and
+    which number does no harm there.
     """
     return _stream(case, inputs, other=NAN)
 
@@ -296,7 +297,7 @@ def store_without_mask(case, inputs):
     """
     blocks = [case["block_n"], case["other_block"] or case["block_n"]]
     ragged = case["m"] % case["block_m"] or any(case["n"] % block for block in blocks)
-    return _STORE_OUTSIDE if ragged else _stream(case, inputs)
+    return _STORE_BEHIND.format(case["m"]) if ragged else _stream(case, inputs)
 
 
 def stored_in_the_first_chunk(case, inputs):
@@ -358,7 +359,7 @@ SIGNS = (
         "compile-error",
         r"shapes meet here: (?:32 against 16|16 against 32) along (?:axis|dimension) [01]\.",
         "Two values meet here of which one is as long as a tile has rows, and the other as a chunk has columns.\n\n"
-        "m_i and l_i have one number for each row. Which axis has to go in the maximum and in the sum, and along which axis "
-        "of the chunk do they run when they meet it?",
+        "Rows run down the chunk and columns across it. Where a vector with one number for each row meets them, it has to be "
+        "a column, by [:, None]; and a maximum or a sum along the row leaves one number for each row.",
     ),
 )

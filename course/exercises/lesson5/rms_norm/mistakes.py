@@ -148,7 +148,7 @@ def rows_unmasked(case, inputs):
     if case["width"] == case["block"]:
         return _norm(case, inputs)
     if case["device"] == "cpu":
-        return r"loads outside (?:x|residual)\b"
+        return rf"loads outside (?:x|residual)\b.*: row {case['rows']}, column 0\b"
     flat = [
         torch.nn.functional.pad(inputs[name].flatten(), (0, case["block"]), value=NAN) for name in ("x", "residual")
     ]
@@ -164,7 +164,7 @@ def store_without_mask(case, inputs):
     """
     if case["width"] == case["block"]:
         return _norm(case, inputs)
-    return r"(?:stores outside|wrote past the end of) [hy]\b"
+    return rf"stores outside [hy]\b.*: row {case['rows']}, column 0\b|wrote past the end of [hy]\b"
 
 
 MISTAKES = (

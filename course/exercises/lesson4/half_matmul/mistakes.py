@@ -288,7 +288,7 @@ MISTAKES = (
 ALIASES = {"acc_reset_in_the_loop": "acc_overwritten"}
 
 # What lies behind the end of b is as undefined as a masked lane.
-GPU_ALIASES = {"k_not_masked": "no_other", "k_of_a_not_masked": "no_other", "k_of_b_not_masked": "no_other"}
+GPU_ALIASES = {"k_not_masked": "no_other"}
 
 SIGNS = (
     (

@@ -178,6 +178,13 @@ ALIASES = {"store_without_mask_of_zeros": "store_without_mask"}
 
 SIGNS = (
     (
+        "done_by_every_program",
+        "fail",
+        r"\belements of (?:a|b) are loaded in all",
+        "What comes out is right, but elements are read several times over, as where every program does the work of all.\n\n"
+        "Which elements does a program own, and where does its number say so?",
+    ),
+    (
         "arange_of_n",
         "compile-error",
         r"tl\.arange takes compile-time constants only",

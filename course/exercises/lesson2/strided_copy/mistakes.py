@@ -279,3 +279,14 @@ GPU_ALIASES = {
     "only_columns_masked": "store_without_mask",
     "only_rows_masked": "store_without_mask",
 }
+
+# The result is right: how often something is read is all that tells.
+SIGNS = (
+    (
+        "done_by_every_program",
+        "fail",
+        r"\belements of (?:x) are loaded in all",
+        "What comes out is right, but elements are read several times over, as where every program does the work of all.\n\n"
+        "Which elements does a program own, and where does its number say so?",
+    ),
+)

@@ -45,3 +45,10 @@ def observe(case, inputs, outputs):
     own[: y.shape[1] - case["gap"] : step] = True
     integers, pattern = _POISON[case["dtype"]]
     return {"y": y[:, own], "between": y[:, ~own].contiguous().view(integers) == pattern}
+
+
+def limits(case):
+    """Where it is counted: each program reads what is its own, and nothing over and over."""
+    if not case.get("counted"):
+        return {}
+    return {"total_load.x": 2 * case["m"] * case["n"]}

@@ -282,6 +282,13 @@ ALIASES = {model.__name__: model.__name__.removesuffix("_ghost_rows_zero") for m
 
 SIGNS = (
     (
+        "done_by_every_program",
+        "fail",
+        r"\belements of (?:x) are loaded in all",
+        "What comes out is right, but elements are read several times over, as where every program does the work of all.\n\n"
+        "Which elements does a program own, and where does its number say so?",
+    ),
+    (
         "rows_meet_columns",
         "compile-error",
         r"shapes meet here: (?:32 against 16|16 against 32) along (?:axis|dimension) [01]\.",

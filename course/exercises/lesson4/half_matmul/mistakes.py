@@ -292,6 +292,13 @@ GPU_ALIASES = {"k_not_masked": "no_other"}
 
 SIGNS = (
     (
+        "done_by_every_program",
+        "fail",
+        r"\belements of (?:a|b) are loaded in all",
+        "What comes out is right, but elements are read several times over, as where every program does the work of all.\n\n"
+        "Which elements does a program own, and where does its number say so?",
+    ),
+    (
         "acc_begins_in_half",
         "compile-error",
         r"changes its type within the loop, from \(\d+, \d+\) fp16 to \(\d+, \d+\) fp32",

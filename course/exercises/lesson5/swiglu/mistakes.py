@@ -192,3 +192,14 @@ ALIASES = {"masked_by_two_widths": "ghosts_loaded"}  # one column too many looks
 
 # A GPU notices no load behind the end, and stores that go too far are much the same.
 GPU_ALIASES = {"ghosts_loaded": "store_without_mask"}
+
+# The result is right: how often something is read is all that tells.
+SIGNS = (
+    (
+        "done_by_every_program",
+        "fail",
+        r"\belements of (?:gate_up) are loaded in all",
+        "What comes out is right, but elements are read several times over, as where every program does the work of all.\n\n"
+        "Which elements does a program own, and where does its number say so?",
+    ),
+)

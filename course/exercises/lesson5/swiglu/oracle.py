@@ -37,3 +37,10 @@ def observe(case, inputs, outputs):
 
 def _pairs(case):
     return case["rows"] // 2 if case.get("twice") else 0
+
+
+def limits(case):
+    """Where it is counted: each program reads what is its own, and nothing over and over."""
+    if not case.get("counted"):
+        return {}
+    return {"total_load.gate_up": 4 * case["rows"] * case["width"]}

@@ -48,7 +48,7 @@ def observe(case, inputs, outputs):
 
 
 def limits(case):
-    """Proof that each weight is read once, for one case: in tiles of the block sizes, and x once a tile of rows."""
+    """Proof that each weight is read once, for one case: in tiles of the block sizes, x once a tile of rows, each part once."""
     if not case.get("counted"):
         return {}
     tiles = -(-case["rows"] // case["block_n"])
@@ -56,6 +56,7 @@ def limits(case):
         "largest_load.w": case["block_n"] * case["block_k"],
         "total_load.w": case["rows"] * case["columns"],
         "total_load.x": tiles * case["columns"],
+        "total_load.partial_sums": -(-case["columns"] // case["chunk"]) * case["rows"],
     }
 
 

@@ -218,3 +218,14 @@ MISTAKES = (
     ghost_tokens_copied,
     rest_of_the_tile_zeroed,
 )
+
+# The result is right: how often something is read is all that tells.
+SIGNS = (
+    (
+        "done_by_every_program",
+        "fail",
+        r"\belements of (?:k|v) are loaded in all",
+        "What comes out is right, but elements are read several times over, as where every program does the work of all.\n\n"
+        "Which elements does a program own, and where does its number say so?",
+    ),
+)

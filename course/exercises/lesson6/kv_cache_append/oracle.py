@@ -49,3 +49,10 @@ def observe(case, inputs, outputs):
             same &= (outputs[name] == outputs[f"{name}_again"]).all(1)
     caches = {name: outputs[name] for name in ("k_cache", "v_cache")}
     return {**caches, "untouched": named | (kept["k"] & kept["v"]), "same": same}
+
+
+def limits(case):
+    """Where it is counted: each program reads what is its own, and nothing over and over."""
+    if not case.get("counted"):
+        return {}
+    return dict.fromkeys(("total_load.k", "total_load.v"), 2 * case["tokens"] * case["width"])

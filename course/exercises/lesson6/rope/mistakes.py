@@ -199,3 +199,14 @@ MISTAKES = (
     ghost_heads_unmasked,
     ghost_heads_when_interleaved,
 )
+
+# The result is right: how often something is read is all that tells.
+SIGNS = (
+    (
+        "done_by_every_program",
+        "fail",
+        r"\belements of (?:x) are loaded in all",
+        "What comes out is right, but elements are read several times over, as where every program does the work of all.\n\n"
+        "Which elements does a program own, and where does its number say so?",
+    ),
+)

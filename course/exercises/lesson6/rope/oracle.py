@@ -61,3 +61,10 @@ def observe(case, inputs, outputs):
         before, after = (torch.einsum("qhd,khd->hqk", z, z) for z in (y[:half], y[half : 2 * half]))
         found["distances"] = (before - after).abs() <= _SAME * before.abs().max()
     return {**outputs, **found}
+
+
+def limits(case):
+    """Where it is counted: each program reads what is its own, and nothing over and over."""
+    if not case.get("counted"):
+        return {}
+    return {"total_load.x": 3 * case["tokens"] * case["heads"] * case["head"]}

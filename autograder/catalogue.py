@@ -67,7 +67,7 @@ class Check:
 class Exercise:
     """One graded task: its texts, its functions and its checks.
 
-    ``allow_tl`` and ``forbid_tl`` are names of ``tl`` that kernels may use beyond the usual ones, and that they may not.
+    ``allow_tl`` and ``forbid_tl`` are names of ``tl`` that kernels may use beyond the usual ones, and may not use.
     ``target_weight`` is that of the check on GPU targets, which with ``true_float32`` also wants float32 dots not to be
     rounded to TF32.  ``compare`` says for each observed output how it is compared, ``labels`` what messages call it.
     ``axes`` says what the dimensions of an output are, where messages and pictures should know.  ``probes`` are cases

@@ -28,7 +28,9 @@ def lift(
     """Vet a student's ``source`` and lift its jit functions; the text is parsed, never imported or run.
 
     ``wanted`` are the functions the course asks for, ``extra_tl`` names of ``tl`` that are allowed beyond the
-    usual ones, ``forbidden_tl`` those of the usual ones that are not. Never raises on account of the text: what cannot be used is in ``problems``.
+    usual ones, ``forbidden_tl`` those of the usual ones that are not.
+
+    Never raises on account of the text: what cannot be used is in ``problems``.
     """
     parsed = _parse.parse(source)
     if parsed.failure is not None:

@@ -13,6 +13,7 @@ Import torch and triton inside functions only: the device decides how triton has
 """
 
 import argparse
+import contextlib
 import os
 import signal
 import sys
@@ -112,6 +113,8 @@ def companion(title, show, arguments=None):
             code = _guarded(title, show, arguments)
         except SystemExit as left:  # of the options: --help, or one that there is none of
             code = left.code if isinstance(left.code, int) else 1
+        except Exception:  # noqa: BLE001 - with --debug alone
+            traceback.print_exc()
         finally:
             _leave(code)
     return _wait(child)
@@ -120,10 +123,8 @@ def companion(title, show, arguments=None):
 def _leave(code):
     """End the child, and with it nothing of the parent's."""
     for stream in (sys.stdout, sys.stderr):
-        try:
+        with contextlib.suppress(OSError):  # the reader of our output may have gone
             stream.flush()
-        except OSError:  # the reader of our output has gone
-            pass
     os._exit(code)
 
 

@@ -24,8 +24,6 @@ def gemv_split_kernel(
         columns = start + tl.arange(0, BLOCK_K)
         mine = columns < last
         x = tl.load(x_ptr + columns, mask=mine, other=0.0)
-        w = tl.load(
-            w_ptr + rows[:, None] * K + columns[None, :], mask=(rows[:, None] < N) & mine[None, :], other=0.0
-        )
+        w = tl.load(w_ptr + rows[:, None] * K + columns[None, :], mask=(rows[:, None] < N) & mine[None, :], other=0.0)
         total += tl.sum(w * x[None, :], 1)
     tl.store(partial_ptr + split * N + rows, total, mask=rows < N)

@@ -23,9 +23,11 @@ def gemv_split_kernel(
     begins = part * CHUNK
     ends = K
     sums = tl.zeros((BLOCK_N,), tl.float32)
-    for tile in range(0, tl.cdiv(ends - begins, BLOCK_K)):
+    for tile in range(tl.cdiv(ends - begins, BLOCK_K)):
         k = begins + tile * BLOCK_K + tl.arange(0, BLOCK_K)
         left = tl.load(x_ptr + k, mask=k < ends, other=0.0)
-        right = tl.load(w_ptr + (row * K)[:, None] + k[None, :], mask=(row < N)[:, None] & (k < ends)[None, :], other=0.0)
+        right = tl.load(
+            w_ptr + (row * K)[:, None] + k[None, :], mask=(row < N)[:, None] & (k < ends)[None, :], other=0.0
+        )
         sums = sums + tl.sum(right * left[None, :], axis=1)
     tl.store(partial_ptr + part * N + row, sums, mask=row < N)

@@ -343,7 +343,7 @@ SIGNS = (
         "three_passes",
         "fail",
         r"elements of x are loaded in all",
-        "The weights are right, but x is read more often than twice.\n\n"
+        "x is read more often than twice.\n\n"
         "The plain way is three passes: one for the maximum, one for the sum, one for the result. Which two of them can be "
         "one, and what has to happen to the sum when the maximum grows?",
     ),

@@ -284,8 +284,8 @@ SIGNS = (
     (
         "done_by_every_program",
         "fail",
-        r"\belements of (?:x) are loaded in all",
-        "What comes out is right, but elements are read several times over, as where every program does the work of all.\n\n"
+        r"\belements of x are loaded in all",
+        "Elements are read more often than they need be, as where every program does the work of all.\n\n"
         "Which elements does a program own, and where does its number say so?",
     ),
     (

@@ -166,7 +166,11 @@ def _beyond(case, inputs, stopped):
     """The right y where every block is full; else what stops a kernel that goes on behind a row."""
     ragged = case["width"] % case["block"]
     where = _BEHIND.format(case["rows"])
-    return rf"{stopped}\b.*{where}|wrote past the end of y\b" if ragged else _made(case, inputs, lambda gate, up: _silu(gate) * up)
+    return (
+        rf"{stopped}\b.*{where}|wrote past the end of y\b"
+        if ragged
+        else _made(case, inputs, lambda gate, up: _silu(gate) * up)
+    )
 
 
 MISTAKES = (
@@ -193,13 +197,13 @@ ALIASES = {"masked_by_two_widths": "ghosts_loaded"}  # one column too many looks
 # A GPU notices no load behind the end, and stores that go too far are much the same.
 GPU_ALIASES = {"ghosts_loaded": "store_without_mask"}
 
-# The result is right: how often something is read is all that tells.
+# What outputs cannot tell: how often something is read.
 SIGNS = (
     (
         "done_by_every_program",
         "fail",
-        r"\belements of (?:gate_up) are loaded in all",
-        "What comes out is right, but elements are read several times over, as where every program does the work of all.\n\n"
+        r"\belements of gate_up are loaded in all",
+        "Elements are read more often than they need be, as where every program does the work of all.\n\n"
         "Which elements does a program own, and where does its number say so?",
     ),
 )

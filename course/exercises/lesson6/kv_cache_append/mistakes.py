@@ -219,13 +219,13 @@ MISTAKES = (
     rest_of_the_tile_zeroed,
 )
 
-# The result is right: how often something is read is all that tells.
+# What outputs cannot tell: how often something is read.
 SIGNS = (
     (
         "done_by_every_program",
         "fail",
         r"\belements of (?:k|v) are loaded in all",
-        "What comes out is right, but elements are read several times over, as where every program does the work of all.\n\n"
+        "Elements are read more often than they need be, as where every program does the work of all.\n\n"
         "Which elements does a program own, and where does its number say so?",
     ),
 )

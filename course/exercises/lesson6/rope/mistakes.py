@@ -200,13 +200,13 @@ MISTAKES = (
     ghost_heads_when_interleaved,
 )
 
-# The result is right: how often something is read is all that tells.
+# What outputs cannot tell: how often something is read.
 SIGNS = (
     (
         "done_by_every_program",
         "fail",
-        r"\belements of (?:x) are loaded in all",
-        "What comes out is right, but elements are read several times over, as where every program does the work of all.\n\n"
+        r"\belements of x are loaded in all",
+        "Elements are read more often than they need be, as where every program does the work of all.\n\n"
         "Which elements does a program own, and where does its number say so?",
     ),
 )

@@ -68,6 +68,7 @@ class Check:
 class Exercise:
     """One graded task: its texts, its functions and its checks.
 
+    ``allow_tl`` and ``forbid_tl`` are names of ``tl`` that kernels may use beyond the usual ones, and may not use.
     ``target_weight`` is that of the check on GPU targets, which with ``true_float32`` also wants float32 dots not to be
     rounded to TF32.  ``compare`` says for each observed output how it is compared, ``labels`` what messages call it.
     ``axes`` says what the dimensions of an output are, where messages and pictures should know.  ``probes`` are cases
@@ -88,6 +89,7 @@ class Exercise:
     devices: tuple[str, ...]
     allow_atomics: bool
     allow_tl: frozenset[str]
+    forbid_tl: frozenset[str]
     true_float32: bool
     target_weight: float
     compare: Mapping[str, str]
@@ -374,6 +376,7 @@ def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
         devices=table.choices("devices", DEVICES),
         allow_atomics=table.flag("allow_atomics", False),
         allow_tl=frozenset(table.texts("allow_tl", ())),
+        forbid_tl=frozenset(table.texts("forbid_tl", ())),
         true_float32=table.flag("true_float32", True),
         target_weight=table.number("target_weight", 1.0),
         compare=MappingProxyType(compare),

@@ -319,12 +319,14 @@ def lift_for(exercises: Sequence[Exercise], text: str) -> LiftedFile:
         for exercise in exercises
         for function in exercise.functions
     )
-    return _lift(text, wanted, frozenset().union(*(exercise.allow_tl for exercise in exercises)))
+    allowed = frozenset().union(*(exercise.allow_tl for exercise in exercises))
+    forbidden = frozenset().union(*(exercise.forbid_tl for exercise in exercises))
+    return _lift(text, wanted, allowed, forbidden)
 
 
 @lru_cache(maxsize=128)
-def _lift(text: str, wanted: tuple[Wanted, ...], extra_tl: frozenset[str]) -> LiftedFile:
-    return lift(text, wanted, extra_tl=extra_tl)
+def _lift(text: str, wanted: tuple[Wanted, ...], extra_tl: frozenset[str], forbidden_tl: frozenset[str]) -> LiftedFile:
+    return lift(text, wanted, extra_tl=extra_tl, forbidden_tl=forbidden_tl)
 
 
 def _in_tier_order(checks: tuple[Check, ...]) -> tuple[Check, ...]:

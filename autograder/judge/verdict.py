@@ -209,9 +209,12 @@ def _marked(observed: torch.Tensor, raw: torch.Tensor | None) -> torch.Tensor:
 def _limit_text(name: str, value: float, bound: float) -> str:
     kind, _, tensor = name.partition(".")
     allowed = f"where at most {bound:.0f} are allowed"
+    if kind == "total_load" and not bound:
+        return f"{value:.0f} elements of {tensor} are loaded where none is to be: {tensor} is only written."
+    often = ": it is read over and over" if value >= 2 * bound else ""
     return {
         "largest_load": f"one load takes {value:.0f} elements of {tensor} at once {allowed}.",
-        "total_load": f"{value:.0f} elements of {tensor} are loaded in all {allowed}: more than it takes.",
+        "total_load": f"{value:.0f} elements of {tensor} are loaded in all {allowed}{often}.",
         "largest_share": f"one program stores {value:.0f} elements of {tensor} where its part is {bound:.0f} at most. "
         "The other parts are other programs' work: `tl.program_id` tells a program which one it is.",
         "largest_dimension": f"a tile is {value:.0f} long on one side where at most {bound:.0f} is allowed.",

@@ -23,13 +23,15 @@ class Expressions:
     """Judges the expressions of one function, and notes which functions and constants it uses.
 
     ``functions`` maps what may be called by name to its parameters (None if unknown); ``local`` are the
-    parameters and variables of the function itself.
+    parameters and variables of the function itself.  ``extra_tl`` are names of ``tl`` that the exercise allows beyond
+    the usual ones, ``forbidden_tl`` those of the usual ones that would do its work.
     """
 
     scope: Scope
     functions: Mapping[str, frozenset[str] | None]
     extra_tl: frozenset[str]
     local: frozenset[str]
+    forbidden_tl: frozenset[str] = frozenset()
     calls: dict[str, None] = field(default_factory=dict)
     constants: dict[str, None] = field(default_factory=dict)
     remarks: list[Remark] = field(default_factory=list)
@@ -252,6 +254,8 @@ class Expressions:
         else:
             self._function_of_elsewhere(function)
             self.expression(function.value)
+            if function.attr in self.forbidden_tl:
+                raise Refusal(node.lineno, _reasons.whole_work("." + function.attr))
             if function.attr not in _allow.METHODS:
                 raise Refusal(node.lineno, _reasons.attribute(function.attr))
             self._axis(node, function.attr)
@@ -267,6 +271,8 @@ class Expressions:
         imported = isinstance(self.scope.names.get(root.id), tuple)
         if not imported and (root.id not in _allow.ELSEWHERE or root.id in self.scope.names):
             return
+        if function.attr in self.forbidden_tl:
+            raise Refusal(function.lineno, _reasons.whole_work(ast.unparse(function)))
         if instead := _reasons.in_tl(function.attr):
             kind = Refusal if imported else UnknownName
             raise kind(function.lineno, f"{shown(ast.unparse(function))} cannot be used in a kernel.{instead}")
@@ -291,6 +297,8 @@ class Expressions:
                 allowed = False
         if not allowed:
             raise Refusal(node.lineno, _reasons.library_name(path, called=True))
+        if path[-1] in self.forbidden_tl:
+            raise Refusal(node.lineno, _reasons.whole_work(".".join(path)))
         self._axis(node, path[-1])
         places = _allow.TEXTS_BY_PLACE.get(path[-1], {}) if path[:-1] == ("tl",) else {}
         self.arguments(node, self._keywords(), places)

@@ -18,11 +18,19 @@ _JIT: frozenset[Path] = frozenset(
 )
 
 
-def lift(source: str, wanted: Sequence[Wanted], *, extra_tl: frozenset[str] = frozenset()) -> LiftedFile:
+def lift(
+    source: str,
+    wanted: Sequence[Wanted],
+    *,
+    extra_tl: frozenset[str] = frozenset(),
+    forbidden_tl: frozenset[str] = frozenset(),
+) -> LiftedFile:
     """Vet a student's ``source`` and lift its jit functions; the text is parsed, never imported or run.
 
     ``wanted`` are the functions the course asks for, ``extra_tl`` names of ``tl`` that are allowed beyond the
-    usual ones. Never raises on account of the text: what cannot be used is in ``problems``.
+    usual ones, ``forbidden_tl`` those of the usual ones that are not.
+
+    Never raises on account of the text: what cannot be used is in ``problems``.
     """
     parsed = _parse.parse(source)
     if parsed.failure is not None:
@@ -30,7 +38,8 @@ def lift(source: str, wanted: Sequence[Wanted], *, extra_tl: frozenset[str] = fr
     scope = _scope.read(parsed.statements)
     contracts = {one.name: one for one in wanted}
     names = _callable(scope, contracts)
-    work = _Lift(scope, Source(parsed.lines), contracts, extra_tl, names, _kernels(scope, contracts))
+    kernels = _kernels(scope, contracts)
+    work = _Lift(scope, Source(parsed.lines), contracts, extra_tl, forbidden_tl, names, kernels)
     for name in names:
         work.lift(name)
     work.refuse_cycles()
@@ -64,6 +73,7 @@ class _Lift:
     source: Source
     contracts: Mapping[str, Wanted]
     extra_tl: frozenset[str]
+    forbidden_tl: frozenset[str]
     callable: Mapping[str, frozenset[str] | None]
     kernels: frozenset[str]
     functions: dict[str, LiftedFunction] = field(default_factory=dict)
@@ -106,7 +116,7 @@ class _Lift:
         if name in self.contracts:
             _check_parameters(node, self.contracts[name])
             _check_constexpr(node, self.contracts[name])
-        vet = Vet(self.scope, self.callable, self.extra_tl, form.hidden)
+        vet = Vet(self.scope, self.callable, self.extra_tl, form.hidden, self.forbidden_tl)
         vet.function(node, self.kernels)
         self.bodies[name] = _clean_lines(node, tree, form, self.source, first)
         self.remarks[name] = remarks + form.remarks + vet.remarks

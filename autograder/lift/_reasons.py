@@ -122,6 +122,11 @@ def library_name(path: tuple[str, ...], *, called: bool) -> str:
     return f"{shown('.'.join(path))} is not among the functions that may be used in this exercise.{guess}"
 
 
+def whole_work(name: str) -> str:
+    """Why a function is refused that would do what the exercise asks for."""
+    return f"{shown(name)} does the work of this exercise by itself, and may not be used in it. Write out its steps."
+
+
 def infinity(name: str, spelt: str) -> str | None:
     """How infinity is written, if ``name``, which stands in the kernel as ``spelt``, means it; else None."""
     if name.lower() not in {"inf", "infinity"}:

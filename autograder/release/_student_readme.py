@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from autograder.catalogue import Course
+import re
+
+from autograder.catalogue import Course, load_hidden
 
 _TEXT = """# {title}
 
@@ -19,8 +21,10 @@ interpreter. In this folder:
     grade doctor
 
 `pip` fetches PyTorch and, with it, the libraries for NVIDIA GPUs: several gigabytes. On a machine without such a GPU
-you save most of them by installing PyTorch's CPU build first; PyTorch's own page says how.
+you save most of them by installing PyTorch's CPU build first, before the wheel:
 
+    pip install torch --index-url https://download.pytorch.org/whl/cpu
+{tried}
 `grade doctor` looks at your machine and says what to do about anything that is missing. On Colab, unpack the bundle and
 run `!pip install wheels/{wheel}`, then put `!` before each command.
 
@@ -40,12 +44,15 @@ What an exercise asks is in `course/exercises/lesson<N>/<exercise>/handout.md`. 
 {stubs}
 
 Prints in a kernel are left out when it is graded.{companions}
-
+{hidden}
 ## In a notebook, in an editor
 
-`course/notebooks/` has a notebook for each lesson: an answer is a cell that begins with `%%exercise`, and running it
-saves and grades it. Work in a copy, since a newer bundle overwrites what is there. `pytest`, and with it an editor's
-test explorer, shows each exercise and its checks.
+`course/notebooks/` has a notebook for each lesson, which is the place to read it; `course/lessons/` are the sources of
+its text. In a notebook an answer is a cell that begins with `%%exercise`, and running it saves and grades it. Work in a
+copy, since a newer bundle overwrites what is there. On Colab all is there; on your own machine notebooks need `pip
+install jupyter`.
+
+`pytest` shows each exercise and its checks, and so does the test explorer of an editor: `pip install pytest`.
 
 ## Hand in
 
@@ -80,6 +87,8 @@ def student_readme(course: Course, wheel: str) -> str:
         trace=_trace(course),
         stubs="\n".join(stubs),
         companions=_companions(course),
+        hidden=_hidden(course),
+        tried=_tried(course),
         url=f"\nThe newest bundle: {course.release_url}\n" if course.release_url else "",
     )
 
@@ -96,3 +105,28 @@ def _companions(course: Course) -> str:
         return ""
     rows = "\n".join(f"    python course/companions/{script.name}" for script in scripts)
     return f" To see your kernels at work on a whole example:\n\n{rows}"
+
+
+_HIDDEN = """
+`grade` runs the public checks. When the course grades, hidden checks run as well: they ask for what the handouts ask
+for, at other shapes and with other values. A kernel that keeps to its handout passes both; one that is made for the
+public cases alone does not.
+"""
+
+
+def _hidden(course: Course) -> str:
+    """What hidden checks are, where the course has any."""
+    return _HIDDEN if any(load_hidden(course.root / "solutions" / "hidden.toml", course).values()) else ""
+
+
+def _tried(course: Course) -> str:
+    """The versions that the course is tested with, from its ``constraints.txt``; nothing where there is none."""
+    path = course.root / "constraints.txt"
+    pins = dict(re.findall(r"^(torch|triton)==(\S+)$", path.read_text("utf-8"), re.M)) if path.is_file() else {}
+    if pins.keys() != {"torch", "triton"}:
+        return ""
+    torch, triton = pins["torch"], pins["triton"]
+    return (
+        f"\nThe kit is tested with torch {torch} and triton {triton}. If others make trouble, ask for these:\n\n"
+        f"    pip install torch=={torch} triton=={triton}\n"
+    )

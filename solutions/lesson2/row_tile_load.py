@@ -14,7 +14,7 @@ import triton.language as tl
 
 @triton.jit
 def load_row_tile(x_ptr, pid, M, N, stride_m, stride_n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
-    """Load the BLOCK_M rows that program ``pid`` owns, all columns of them; ghosts read as exactly 0.
+    """Load the BLOCK_M rows of tile number ``pid``, all columns of them; ghosts read as exactly 0.
 
     x_ptr      pointer to element (0, 0) of an (M, N) float32 matrix
     pid        number of the tile, counted from 0: the first rows belong to tile 0, the next ones to tile 1

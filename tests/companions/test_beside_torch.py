@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -87,3 +89,40 @@ def test_speed_is_a_share_of_whatever_takes_longest_at_best(beside, monkeypatch,
     head, row, *_ = capsys.readouterr().out.splitlines()
     assert unit in head
     assert row.split() == ["yours", f"{taken:.3f}", "500.0" if not flops else "0.5", share]
+
+
+@pytest.mark.parametrize(
+    ("body", "is_open"),
+    [
+        ("    x = tl.arange(0, 16)\n", True),
+        ("    x = tl.load(p)\n    helper(p, x)\n", False),
+        ("    tl.store(p, 1.0)\n", False),
+        ("    for i in range(3):\n        x = tl.load(p + i)\n", True),
+    ],
+)
+def test_a_kernel_that_stores_nothing_is_still_to_do(beside, part, tmp_path, body, is_open):
+    path = tmp_path / "file.py"
+    path.write_text(
+        f"import triton.language as tl\n\n\ndef helper(p, x):\n    tl.store(p, x)\n\n\ndef kernel(p):\n{body}"
+    )
+    assert beside.student._unfilled(path, part) == (["exercise"] if is_open else [])
+
+
+def test_both_kernels_of_an_exercise_have_to_be_there(beside, tmp_path):
+    part = beside.student.Part("Two", 1, "file.py", "first", {"second": "exercise", "first": "exercise"})
+    path = tmp_path / "file.py"
+    path.write_text("def first(p):\n    tl.store(p, 1.0)\n\n\ndef second(p):\n    x = 1\n")
+    assert beside.student._unfilled(path, part) == ["exercise"]
+
+
+def test_a_kernel_that_brings_the_process_down_ends_in_a_sentence(tmp_path):
+    script = (
+        "import os, signal, sys\n"
+        f"sys.path.insert(0, {str(ROOT / 'course' / 'companions')!r})\n"
+        "from beside_torch import page\n"
+        "page._run = lambda *given: (print('Some part'), os.kill(os.getpid(), signal.SIGSEGV))\n"
+        "sys.exit(page.companion('Title', None))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith("Some part\n\nThe script came to a sudden end (SIGSEGV)")

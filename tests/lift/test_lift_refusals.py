@@ -307,6 +307,15 @@ def test_a_library_that_is_not_imported_is_known_by_its_usual_name(call: str, sa
     assert (found.outcome, found.message) == ("compile-error", says)
 
 
+@pytest.mark.parametrize("call", ["tl.softmax(n)", "triton.language.softmax(n)", "n.softmax()", "torch.softmax(n)"])
+def test_what_would_be_the_exercise_is_refused_in_every_spelling(call: str) -> None:
+    source = kernel(f"x = {call}")
+    found = lifted(source, forbidden_tl=frozenset({"softmax"})).problem_of(["f"])
+    assert found is not None
+    assert "softmax` does the work of this exercise" in found.message
+    assert "tl.softmax`." not in found.message
+
+
 @pytest.mark.parametrize("name", ["ｎ", "ﬀ", "grün", "х"])
 def test_letters_that_look_like_others_are_refused(name: str) -> None:
     found = problem(kernel(f"x = 1\n{name} = 2\nreturn x"))

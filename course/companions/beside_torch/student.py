@@ -106,7 +106,7 @@ def explain(error, path, part):
 
 
 def _unfilled(path, part):
-    """Exercises whose function is missing or empty: the kernel's own, and those of the pieces that it calls."""
+    """Exercises with a function that is still to do: the kernel's own, and those of the pieces that it calls."""
     try:
         tree = ast.parse(path.read_text(encoding="utf-8-sig"))
     except (SyntaxError, ValueError) as error:
@@ -119,21 +119,47 @@ def _unfilled(path, part):
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     if part.kernel not in functions:
         return [part.exercise]
-    owned = {exercise: functions.get(name) for name, exercise in part.exercises.items()}
     wanted = [*_called_exercises(functions, part), part.exercise]
-    return [exercise for exercise in wanted if owned[exercise] is None or _is_empty(owned[exercise])]
+    return [
+        exercise
+        for exercise in wanted
+        if any(_is_open(functions, name) for name, owner in part.exercises.items() if owner == exercise)
+    ]
 
 
 def _called_exercises(functions, part):
     """Exercises of the pieces that the kernel calls, itself or by way of other functions of the file."""
-    called, todo = set(), [part.kernel]
+    called = _reached(functions, part.kernel)
+    found = [exercise for name, exercise in part.exercises.items() if name in called]
+    return [exercise for exercise in dict.fromkeys(found) if exercise != part.exercise]
+
+
+def _reached(functions, name):
+    """A function and all that it names, itself or by way of other functions of the file."""
+    called, todo = set(), [name]
     while todo:
         name = todo.pop()
         if name not in called:
             called.add(name)
             nodes = ast.walk(functions[name]) if name in functions else ()
             todo += [node.id for node in nodes if isinstance(node, ast.Name)]
-    return [exercise for name, exercise in part.exercises.items() if name in called and name != part.kernel]
+    return called
+
+
+def _is_open(functions, name):
+    """Whether there is nothing to run yet: no such function, an empty one, or one that neither returns nor stores."""
+    function = functions.get(name)
+    if function is None or _is_empty(function):
+        return True
+    if any(isinstance(node, ast.Return) and node.value is not None for node in ast.walk(function)):
+        return False
+    calls = (
+        node.func.attr
+        for called in _reached(functions, name) & functions.keys()
+        for node in ast.walk(functions[called])
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    )
+    return not any(call == "store" or call.startswith(("atomic_", "store_")) for call in calls)
 
 
 def _is_empty(function):

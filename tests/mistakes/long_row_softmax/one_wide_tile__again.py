@@ -14,5 +14,6 @@ def long_row_softmax_kernel(x_ptr, y_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: 
     for number in range(BLOCK_M):
         row = tl.program_id(0) * BLOCK_M + number
         inside = (column < N) & (row < M)
-        weights = tl.softmax(tl.load(x_ptr + row * N + column, mask=inside, other=float("-inf")), 0)
-        tl.store(y_ptr + row * N + column, weights, mask=inside)
+        score = tl.load(x_ptr + row * N + column, mask=inside, other=float("-inf"))
+        weight = tl.exp(score - tl.max(tl.where(row < M, score, 0.0), 0))
+        tl.store(y_ptr + row * N + column, weight / tl.sum(weight, 0), mask=inside)

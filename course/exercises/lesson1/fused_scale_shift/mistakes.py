@@ -88,6 +88,24 @@ def columns_begin_with_each_block(case, inputs):
     return _kernel(case, inputs, column=lambda case, offs, place: place % case["columns"])
 
 
+def place_for_column(case, inputs):
+    """Scale and shift are taken by an element's place in its block, and past the last column there is none.
+
+    Which column an element lies in follows from its place in the whole matrix: rows repeat, blocks do not keep to them.
+    """
+
+    def of_place(x, scale, shift):
+        real = torch.arange(case["block"]) < case["columns"]
+        return torch.where(real, x * scale + shift, _NAN)
+
+    return _kernel(
+        case,
+        inputs,
+        column=lambda case, offs, place: place.clamp(max=case["columns"] - 1),
+        value=of_place,
+    )
+
+
 def first_column_for_all(case, inputs):
     """Every element gets the scale and the shift of column 0.
 
@@ -199,6 +217,7 @@ MISTAKES = (
     columns_not_wrapped,
     row_for_column,
     columns_begin_with_each_block,
+    place_for_column,
     first_column_for_all,
     scale_and_shift_swapped,
     shifted_first,
@@ -220,14 +239,14 @@ SIGNS = (
     (
         "two_passes",
         "fail",
-        r"\belements of y are loaded in all",
+        r"\belements of y are loaded\b",
         "Elements of y are read and not only written, as where the work is done in two passes over the matrix.\n\n"
         "What is read from y costs as much as x itself. What can be finished while the block is at hand?",
     ),
     (
         "x_read_again",
         "fail",
-        r"\belements of x are loaded in all",
+        r"\belements of x are loaded in all|\bone program stores",
         "x is read more than once.\n\n"
         "A block that was loaded stays at hand, in registers. How often does a load of x stand in the kernel, and does "
         "another program load the same elements?",

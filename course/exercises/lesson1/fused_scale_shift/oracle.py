@@ -14,8 +14,9 @@ def make_inputs(case, generator):
     if case.get("multiples"):
         x = x[0] * torch.arange(1.0, rows + 1)[:, None]
     length = columns * (1 + spare)
-    # Scales away from 0 and 1, shifts away from 0: whichever is left out or taken twice shows.
+    # Scales of either sign, away from 0 and 1, shifts away from 0: whichever is left out or taken twice shows.
     scale = torch.rand(length, generator=generator) + torch.randint(1, 3, (length,), generator=generator) + 0.25
+    scale = scale * torch.randn(length, generator=generator).sign()
     shift = torch.randn(length, generator=generator).sign() * (1.0 + 3.0 * torch.rand(length, generator=generator))
     kinds = {"ones": torch.ones(length), "zeros": torch.zeros(length)}
     return {

@@ -111,7 +111,7 @@ def last_element_dropped(case, inputs):
 
 
 def first_block_only(case, inputs):
-    """Every program adds the first block, and the others are never written.
+    """The first block is added, and no other block is ever written.
 
     All programs run the same lines with the same arguments. Where does the program's number come in?
     """
@@ -132,6 +132,14 @@ def byte_offsets(case, inputs):
     A pointer to float32 plus 1 is the next float32, not the next byte. Look at what is added to the pointers.
     """
     return _kernel(case, inputs, unit=4)
+
+
+def every_fourth_element(case, inputs):
+    """Only every fourth element is added: the indices of a block go up in steps of 4, as if they counted bytes.
+
+    A pointer to float32 plus 1 is the next float32, not the next byte. Work out by hand which elements program 0 owns.
+    """
+    return _kernel(case, inputs, offs=lambda case, program: 4 * _own(case, program))
 
 
 def first_vector_twice(case, inputs):
@@ -161,20 +169,20 @@ MISTAKES = (
     first_block_only,
     blocks_overlap,
     byte_offsets,
+    every_fourth_element,
     first_vector_twice,
     subtracted,
 )
 
-ALIASES = {"store_without_mask_of_zeros": "store_without_mask"}
+ALIASES = {"does_the_work_of_all": "done_by_every_program", "store_without_mask_of_zeros": "store_without_mask"}
 
 SIGNS = (
     (
-        "does_the_work_of_all",
+        "done_by_every_program",
         "fail",
-        r"^The result is right\b.*\bone program stores",
-        "One program does the work of all: its loop goes through the whole vectors.\n\n"
-        "The launch starts a program for each block, and they run side by side. What is left of the loop if each program "
-        "adds its own block only?",
+        r"\belements of (?:a|b) are loaded in all|\bone program stores",
+        "More is done than a block by each program, as where every program, or the first one, does the work of all.\n\n"
+        "Which elements does a program own, and where does its number say so?",
     ),
     (
         "arange_of_n",

@@ -19,5 +19,6 @@ def oracle(case, inputs):
 
 
 def limits(case):
-    """A program's part of c is one block."""
-    return {"largest_share.c": case["block"]}
+    """A program's part of c is one block; and where it is counted, each element is read once."""
+    once = {"total_load.a": case["n"], "total_load.b": case["n"]} if case.get("counted") else {}
+    return {**once, "largest_share.c": case["block"]}

@@ -1,4 +1,4 @@
-"""Harness for load_row_tile: every program loads its tile and stores it whole."""
+"""Harness for load_row_tile: every program asks for a tile and stores it whole, in one case the last tile first."""
 
 import triton
 import triton.language as tl
@@ -12,11 +12,13 @@ def harness(
     N,
     stride_m,
     stride_n,
+    first,
+    step,
     BLOCK_M: tl.constexpr,
     BLOCK_N: tl.constexpr,
     load_row_tile: tl.constexpr,
 ):
-    pid = tl.program_id(0)
+    pid = first + step * tl.program_id(0)
     tile = load_row_tile(x_ptr, pid, M, N, stride_m, stride_n, BLOCK_M, BLOCK_N)
     row = pid * BLOCK_M + tl.arange(0, BLOCK_M)
     tl.store(out_ptr + row[:, None] * BLOCK_N + tl.arange(0, BLOCK_N)[None, :], tile)
@@ -33,14 +35,16 @@ def launch(run, student, case, inputs, outputs):
         strides = step, step * case["m"] + case["gap_m"]
     else:
         strides = step * case["n"] + case["gap_m"], step
+    tiles = triton.cdiv(case["m"], case["block_m"])
     run(
         harness,
-        (triton.cdiv(case["m"], case["block_m"]),),
+        (tiles,),
         inputs["x"],
         outputs["tile"],
         case["m"],
         case["n"],
         *strides,
+        *((tiles - 1, -1) if case.get("backwards") else (0, 1)),
         BLOCK_M=case["block_m"],
         BLOCK_N=case["block_n"],
         load_row_tile=student.load_row_tile,

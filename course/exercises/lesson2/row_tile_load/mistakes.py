@@ -164,6 +164,15 @@ def first_tile_for_all(case, inputs):
     return _load(case, inputs, rows=lambda t: t.place)
 
 
+def program_for_pid(case, inputs):
+    """Each program loads the tile that has the program's own number, and the argument pid is not used.
+
+    The caller decides which tile it wants. Where does the function get that from?
+    """
+    found = _load(case, inputs)
+    return {"tile": found["tile"].flip(0)} if case.get("backwards") else found
+
+
 def tiles_overlap(case, inputs):
     """Each tile begins one row after the one before it, not BLOCK_M rows.
 
@@ -215,6 +224,7 @@ MISTAKES = (
     strides_swapped,
     strides_ignored,
     first_tile_for_all,
+    program_for_pid,
     tiles_overlap,
     tile_height_is_block_n,
     rows_dealt_out,

@@ -7,7 +7,7 @@ def outputs(case):
     dtype = case["dtype"]
     if case.get("twice"):
         return {"turned": ((case["n"], case["m"]), dtype), "y": ((case["m"], case["n"]), dtype)}
-    return {"y": ((case["n"] + case.get("spare", 0), case["m"] + case["gap"]), dtype)}
+    return {"y": ((case["n"] + case.get("spare", 0), case["m"] * case.get("step_y", 1) + case["gap"]), dtype)}
 
 
 def launch(run, student, case, inputs, outputs):
@@ -25,7 +25,7 @@ def launch(run, student, case, inputs, outputs):
             stride_xm,
             stride_xn,
             y.stride(0),
-            y.stride(1),
+            y.stride(1) * case.get("step_y", 1),
             BLOCK_M=case["block_m"],
             BLOCK_N=case["block_n"],
         )

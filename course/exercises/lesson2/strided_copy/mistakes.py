@@ -29,7 +29,8 @@ class _Tile:
         step_m, step_n = case["step_m"], case["step_n"]
         row_major = (step_m * step_n * self.n, step_n)
         self.stride_xm, self.stride_xn = (step_m, step_n * step_m * self.m) if case["columns_first"] else row_major
-        self.stride_yn, self.stride_ym = self.m + self.gap, 1
+        self.stride_ym = case.get("step_y", 1)
+        self.stride_yn = self.m * self.stride_ym + self.gap
 
 
 def _source(t):
@@ -58,8 +59,9 @@ def _kernel(
     if case.get("twice"):
         return {}
     x, gap, block_m, block_n = inputs["x"].double(), case["gap"], case["block_m"], case["block_n"]
-    rows = case["n"] + case.get("spare", 0)
-    y = torch.full((rows * (case["m"] + gap),), UNWRITTEN, dtype=torch.float64)
+    rows, step = case["n"] + case.get("spare", 0), case.get("step_y", 1)
+    width = case["m"] * step + gap
+    y = torch.full((rows * width,), UNWRITTEN, dtype=torch.float64)
     undefined = _UNDEFINED.get(case["dtype"], _NAN) if other is None else other
     clash = False
     for pid_m in range(-(-case["m"] // block_m)):
@@ -88,12 +90,13 @@ def _kernel(
             y[to] = values
     if clash and case["device"] == "cuda":
         return {}
-    y = y.reshape(rows, case["m"] + gap)
-    if not gap:
+    y = y.reshape(rows, width)
+    if width == case["m"]:
         return {"y": y}
+    own = torch.zeros(width, dtype=torch.bool)
+    own[: width - gap : step] = True
     unwritten = y == UNWRITTEN
-    between = unwritten[:, case["m"] :]
-    return {"y": torch.where(unwritten, _NAN, y)[:, : case["m"]], "between": between}
+    return {"y": torch.where(unwritten, _NAN, y)[:, own], "between": unwritten[:, ~own]}
 
 
 def not_transposed(case, inputs):
@@ -136,6 +139,14 @@ def rows_of_y_m_apart(case, inputs):
     return _kernel(case, inputs, target=lambda t: t.j * t.m + t.i)
 
 
+def column_stride_of_y_ignored(case, inputs):
+    """The elements of a row of y are taken to lie side by side, whatever stride_ym says.
+
+    Work out where y[0, 1] lies if stride_ym is 3.
+    """
+    return _kernel(case, inputs, target=lambda t: t.j * t.stride_yn + t.i)
+
+
 def x_strides_swapped(case, inputs):
     """x is read with its two strides in each other's place, which transposes it once more.
 
@@ -173,6 +184,14 @@ def store_without_mask_of_zeros(case, inputs):
 
 
 store_without_mask_of_zeros.__doc__ = store_without_mask.__doc__
+
+
+def limits_of_the_store_swapped(case, inputs):
+    """The store is masked by (N, M), as if i ran to N and j to M.
+
+    In y the two indices change places; their limits do not. How far does i run, and how far j?
+    """
+    return _kernel(case, inputs, stores=lambda t: (t.i < t.n) & (t.j < t.m))
 
 
 def only_rows_masked(case, inputs):
@@ -237,11 +256,13 @@ MISTAKES = (
     rows_of_x_n_apart,
     column_stride_of_x_ignored,
     rows_of_y_m_apart,
+    column_stride_of_y_ignored,
     x_strides_swapped,
     no_mask,
     load_without_mask,
     store_without_mask,
     store_without_mask_of_zeros,
+    limits_of_the_store_swapped,
     only_rows_masked,
     only_columns_masked,
     program_ids_swapped,
@@ -258,3 +279,14 @@ GPU_ALIASES = {
     "only_columns_masked": "store_without_mask",
     "only_rows_masked": "store_without_mask",
 }
+
+# What outputs cannot tell: how often something is read.
+SIGNS = (
+    (
+        "done_by_every_program",
+        "fail",
+        r"\belements of x are loaded in all|\bone program stores",
+        "Elements are read more often than they need be, as where every program does the work of all.\n\n"
+        "Which elements does a program own, and where does its number say so?",
+    ),
+)

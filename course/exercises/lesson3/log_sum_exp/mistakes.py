@@ -77,9 +77,10 @@ def finite_fill_too_small(case, inputs):
 
 
 def no_other(case, inputs):
-    """Columns past the end of a row are undefined: they are masked off, and nothing says what they read as.
+    """Columns past the end of a row make NaN of it: what they read as is undefined, NaN or infinite.
 
-    What reads as undefined goes into the maximum and the sum of its row. See what tl.load takes besides the mask.
+    What a ghost column reads as goes into the maximum and the sum of its row. See what tl.load takes besides the mask, and
+    which number does no harm there.
     """
     return _kernel(case, inputs, NAN, other=NAN)
 
@@ -249,11 +250,18 @@ MISTAKES = (
 
 SIGNS = (
     (
+        "done_by_every_program",
+        "fail",
+        r"\belements of x are loaded in all|\bone program stores",
+        "Elements are read more often than they need be, as where every program does the work of all.\n\n"
+        "Which elements does a program own, and where does its number say so?",
+    ),
+    (
         "rows_meet_columns",
         "compile-error",
         r"shapes meet here: (?:32 against 16|16 against 32) along (?:axis|dimension) [01]\.",
         "Two values meet here of which one is as long as a tile has rows, and the other as a tile has columns.\n\n"
-        "The maximum and the sum have one number for each row. Which axis has to go in them, and along which axis of the "
-        "tile do they run when they meet it?",
+        "Rows run down the tile and columns across it. Where a vector with one number for each row meets them, it has to be "
+        "a column, by [:, None]; and a maximum or a sum along the row leaves one number for each row.",
     ),
 )

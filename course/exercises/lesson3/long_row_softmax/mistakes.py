@@ -7,7 +7,7 @@ import torch
 
 NAN, INF = float("nan"), float("inf")
 UNWRITTEN = torch.finfo(torch.float64).min  # what the grader shows for elements that were never written
-_STORE_OUTSIDE = r"(?:stores outside|wrote past the end of) y(?:_other)?\b"
+_STORE_BEHIND = r"stores outside y(?:_other)?\b.*: row {}, column 0\b|wrote past the end of y(?:_other)?\b"
 _LOAD_OUTSIDE = r"loads outside x\b"
 
 
@@ -174,6 +174,28 @@ def measured_from_zero(case, inputs):
     return _stream(case, inputs, update)
 
 
+def maximum_of_the_tile(case, inputs):
+    """One maximum is kept for the whole tile: rows that lie far below it vanish.
+
+    Look at the shape of m_i after a chunk. How many numbers does a tile of BLOCK_M rows need?
+    """
+
+    def update(c):
+        tiles = c.m_new.split(case["block_m"])
+        m_new = torch.cat([tile.max().expand(len(tile), 1) for tile in tiles])
+        return m_new, c.l * _exp(c.m - _finite(m_new)) + _exp(c.x - _finite(m_new)).sum(1, keepdim=True)
+
+    return _stream(case, inputs, update)
+
+
+def finite_fill_too_small(case, inputs):
+    """Columns past the end read as -10000: where all real scores lie below that, the ghosts take all the weight.
+
+    No finite score is small enough for every row. Which number is below all of them?
+    """
+    return _stream(case, inputs, other=-1e4)
+
+
 def no_max_subtraction(case, inputs):
     """exp is taken of the scores as they are: it overflows above 88, and far below 0 all weights vanish.
 
@@ -242,9 +264,10 @@ def ghost_columns_zero(case, inputs):
 
 
 def no_other(case, inputs):
-    """Columns past the end of a row are undefined: they are masked off, and nothing says what they read as.
+    """Columns past the end of a row make NaN of it: what they read as is undefined, NaN or infinite.
 
-    What reads as undefined goes into the maximum and the sum of its row. See what tl.load takes besides the mask.
+    What a ghost column reads as goes into the maximum and the sum of its row. See what tl.load takes besides the mask, and
+    which number does no harm there.
     """
     return _stream(case, inputs, other=NAN)
 
@@ -274,7 +297,7 @@ def store_without_mask(case, inputs):
     """
     blocks = [case["block_n"], case["other_block"] or case["block_n"]]
     ragged = case["m"] % case["block_m"] or any(case["n"] % block for block in blocks)
-    return _STORE_OUTSIDE if ragged else _stream(case, inputs)
+    return _STORE_BEHIND.format(case["m"]) if ragged else _stream(case, inputs)
 
 
 def stored_in_the_first_chunk(case, inputs):
@@ -300,6 +323,8 @@ MISTAKES = (
     no_guard,
     guard_carried_on,
     measured_from_zero,
+    maximum_of_the_tile,
+    finite_fill_too_small,
     no_max_subtraction,
     softmax_per_chunk,
     stored_too_early,
@@ -315,11 +340,26 @@ MISTAKES = (
 
 SIGNS = (
     (
+        "three_passes",
+        "fail",
+        r"elements of x are loaded in all",
+        "x is read more often than twice.\n\n"
+        "The plain way is three passes: one for the maximum, one for the sum, one for the result. Which two of them can be "
+        "one, and what has to happen to the sum when the maximum grows?",
+    ),
+    (
+        "y_read_back",
+        "fail",
+        r"elements of y are loaded",
+        "y is read: what the kernel has stored there comes back from memory, which is a pass more.\n\n"
+        "y is only to be written. What can the second loop make its weights of?",
+    ),
+    (
         "rows_meet_columns",
         "compile-error",
         r"shapes meet here: (?:32 against 16|16 against 32) along (?:axis|dimension) [01]\.",
         "Two values meet here of which one is as long as a tile has rows, and the other as a chunk has columns.\n\n"
-        "m_i and l_i have one number for each row. Which axis has to go in the maximum and in the sum, and along which axis "
-        "of the chunk do they run when they meet it?",
+        "Rows run down the chunk and columns across it. Where a vector with one number for each row meets them, it has to be "
+        "a column, by [:, None]; and a maximum or a sum along the row leaves one number for each row.",
     ),
 )

@@ -7,7 +7,7 @@ def make_inputs(case, generator):
     """x (m, n) float32, in steps of 1/1024, so that a shift is exact.
 
     The scores of the first chunk are spread around ``centre`` by ``spread``; ``drift`` is what this mean changes by per
-    chunk.  ``masked`` sets about two scores of three to -inf.  The first ``padded`` columns are -inf in all rows but every
+    chunk.  Every other row lies lower by ``apart``.  ``masked`` sets about two scores of three to -inf.  The first ``padded`` columns are -inf in all rows but every
     fourth, as in a batch that is padded on the left.  The rows of the second half are twins of those of the first where
     ``shift`` is added to them, or where they are ``turned`` round.  In probes, ``spare`` is how many more rows there are
     in memory, and ``columns_made`` how many columns are made, of which the first n are used.
@@ -15,6 +15,7 @@ def make_inputs(case, generator):
     m, n = case["m"], case.get("columns_made", case["n"])
     x = torch.randn(m + case.get("spare", 0), n, generator=generator) * case["spread"] + case["centre"]
     x = x + case["drift"] * (torch.arange(n) // case["block_n"])
+    x[1::2] -= case.get("apart", 0.0)
     x = torch.round(x * 1024) / 1024
     row, column = torch.arange(len(x))[:, None], torch.arange(n)[None, :]
     if case["masked"]:
@@ -60,9 +61,9 @@ def limits(case):
         return part
     return {
         **part,
-        "total_load.y": 0,
         "largest_load.x": case["block_m"] * case["block_n"],
         "total_load.x": 2 * case["m"] * case["n"],
+        "total_load.y": 0,
         "largest_dimension": max(case["block_m"], case["block_n"]),
     }
 

@@ -81,9 +81,10 @@ def finite_fill_too_small(case, inputs):
 
 
 def no_other(case, inputs):
-    """Columns past the end of a row are undefined: they are masked off, and nothing says what they read as.
+    """Columns past the end of a row make NaN of it: what they read as is undefined, NaN or infinite.
 
-    What reads as undefined goes into the maximum and the sum of its row. See what tl.load takes besides the mask.
+    What a ghost column reads as goes into the maximum and the sum of its row. See what tl.load takes besides the mask, and
+    which number does no harm there.
     """
     return _kernel(case, inputs, other=NAN, ghost_rows=NAN)
 
@@ -120,6 +121,24 @@ def row_stride_is_block(case, inputs):
     In memory a row follows the one before it without a gap. How many elements does a row of x have?
     """
     return _kernel(case, inputs, stride=case["block_n"])
+
+
+def rows_block_apart(case, inputs):
+    """The rows of x and of y are taken to lie BLOCK_N elements apart.
+
+    In memory a row follows the one before it without a gap. How many elements does a row have?
+    """
+    found = _kernel(case, inputs, stride=case["block_n"])
+    stays = case["n"] == case["block_n"] or case["m"] == 1
+    return found if stays or isinstance(found, str) else _STORE_OUTSIDE
+
+
+def minimum_for_maximum(case, inputs):
+    """The smallest number of a row is subtracted, not the largest: beside a -inf or a range of 88 that overflows.
+
+    Which number of a row keeps exp at 1 and below?
+    """
+    return _kernel(case, inputs, maximum=lambda t: t.x.amin(1, keepdim=True))
 
 
 def no_max_subtraction(case, inputs):
@@ -243,6 +262,8 @@ MISTAKES = (
     columns_not_masked,
     rows_not_masked,
     row_stride_is_block,
+    rows_block_apart,
+    minimum_for_maximum,
     no_max_subtraction,
     scores_clamped,
     maximum_before_mask,
@@ -261,11 +282,18 @@ ALIASES = {model.__name__: model.__name__.removesuffix("_ghost_rows_zero") for m
 
 SIGNS = (
     (
+        "done_by_every_program",
+        "fail",
+        r"\belements of x are loaded in all|\bone program stores",
+        "Elements are read more often than they need be, as where every program does the work of all.\n\n"
+        "Which elements does a program own, and where does its number say so?",
+    ),
+    (
         "rows_meet_columns",
         "compile-error",
         r"shapes meet here: (?:32 against 16|16 against 32) along (?:axis|dimension) [01]\.",
         "Two values meet here of which one is as long as a tile has rows, and the other as a tile has columns.\n\n"
-        "The maximum and the sum have one number for each row. Which axis has to go in them, and along which axis of the "
-        "tile do they run when they meet it?",
+        "Rows run down the tile and columns across it. Where a vector with one number for each row meets them, it has to be "
+        "a column, by [:, None]; and a maximum or a sum along the row leaves one number for each row.",
     ),
 )

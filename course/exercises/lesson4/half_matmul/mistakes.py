@@ -6,8 +6,9 @@ import torch
 
 NAN = float("nan")
 UNWRITTEN = torch.finfo(torch.float64).min  # what the grader shows for elements that were never written
-_STORE_OUTSIDE = r"(?:stores outside|wrote past the end of) c(?:_other)?\b"
 _LOAD_OUTSIDE = r"loads outside {}\b"
+_LOAD_BEHIND = r"loads outside {}\b.*: row {}, column 0\b"  # the first element behind the last row
+_STORE_BEHIND = r"stores outside c(?:_other)?\b.*: row {}, column 0\b|wrote past the end of c(?:_other)?\b"
 _BAND = 65536  # elements behind the end of a tensor that are known to read as NaN on a GPU
 
 
@@ -157,13 +158,34 @@ def same_tile_every_step(case, inputs):
     return _kernel(case, inputs, a, b)
 
 
+def _behind(found, *patterns):
+    """The outputs, or if the kernel is stopped, one of the messages with the first element behind a matrix."""
+    return "|".join(patterns) if isinstance(found, str) else found
+
+
 def k_not_masked(case, inputs):
     """The last step along K reads beyond the end of a row of a, and beyond the last row of b.
 
     Each load has ghosts along two axes. Which of them does the mask stop?
     """
     found = _kernel(case, inputs, lambda step: step.a(live=_YES), lambda step: step.b(live=_YES))
-    return r"loads outside [ab]\b" if isinstance(found, str) else found
+    return _behind(found, _LOAD_BEHIND.format("a", case["m"]), _LOAD_BEHIND.format("b", case["k"]))
+
+
+def k_of_a_not_masked(case, inputs):
+    """The last step along K reads beyond the end of a; b is masked there.
+
+    Compare the two masks. Along which axis of a does K run?
+    """
+    return _behind(_kernel(case, inputs, lambda step: step.a(live=_YES)), _LOAD_BEHIND.format("a", case["m"]))
+
+
+def k_of_b_not_masked(case, inputs):
+    """The last step along K reads rows of b that do not exist; a is masked there.
+
+    Compare the two masks. Along which axis of b does K run?
+    """
+    return _behind(_kernel(case, inputs, b=lambda step: step.b(live=_YES)), _LOAD_BEHIND.format("b", case["k"]))
 
 
 def rows_not_masked(case, inputs):
@@ -173,7 +195,7 @@ def rows_not_masked(case, inputs):
     """
     if case["device"] == "cuda":
         return {}  # such rows are stored nowhere
-    return _LOAD_OUTSIDE.format("a") if case["m"] % case["block_m"] else _kernel(case, inputs)
+    return _LOAD_BEHIND.format("a", case["m"]) if case["m"] % case["block_m"] else _kernel(case, inputs)
 
 
 def columns_not_masked(case, inputs):
@@ -183,7 +205,7 @@ def columns_not_masked(case, inputs):
     """
     if case["device"] == "cuda":
         return {}  # such columns are stored nowhere
-    return _LOAD_OUTSIDE.format("b") if case["n"] % case["block_n"] else _kernel(case, inputs)
+    return _LOAD_BEHIND.format("b", case["k"]) if case["n"] % case["block_n"] else _kernel(case, inputs)
 
 
 def no_other(case, inputs):
@@ -202,6 +224,29 @@ def b_read_as_its_transpose(case, inputs):
     return _kernel(case, inputs, b=lambda step: step.b(step.j * case["k"] + step.terms[:, None]))
 
 
+def rows_of_c_m_apart(case, inputs):
+    """Rows of c are stored M elements apart: that is how many rows it has, and not how far apart they lie.
+
+    c is (M, N), row after row. How many elements does one of its rows have?
+    """
+    m, n, block_m, block_n = case["m"], case["n"], case["block_m"], case["block_n"]
+    if m > n > 0 and (m - 1) * m + n > m * n:
+        return r"(?:stores outside|wrote past the end of) c(?:_other)?\b"
+    if m < n and case["device"] == "cuda":
+        return {}  # which of two elements stands last in one place is a matter of order
+
+    def store(acc):
+        c = torch.full((m * n,), UNWRITTEN, dtype=torch.float64)
+        for first in range(0, m, block_m):
+            for column in range(0, n, block_n):
+                for i in range(first, min(first + block_m, m)):
+                    part = acc[i, column : min(column + block_n, n)]
+                    c[i * m + column : i * m + column + len(part)] = part
+        return {"c": c.reshape(m, n)}
+
+    return _kernel(case, inputs, store=store)
+
+
 def stored_transposed(case, inputs):
     """c is stored column after column, as if it were (N, M).
 
@@ -217,7 +262,7 @@ def store_without_mask(case, inputs):
     A tile at the edge has elements that c does not have. What keeps them from being stored?
     """
     ragged = case["m"] % case["block_m"] or case["n"] % case["block_n"]
-    return _STORE_OUTSIDE if ragged else _kernel(case, inputs)
+    return _STORE_BEHIND.format(case["m"]) if ragged else _kernel(case, inputs)
 
 
 MISTAKES = (
@@ -229,10 +274,13 @@ MISTAKES = (
     acc_overwritten,
     same_tile_every_step,
     k_not_masked,
+    k_of_a_not_masked,
+    k_of_b_not_masked,
     rows_not_masked,
     columns_not_masked,
     no_other,
     b_read_as_its_transpose,
+    rows_of_c_m_apart,
     stored_transposed,
     store_without_mask,
 )
@@ -243,6 +291,27 @@ ALIASES = {"acc_reset_in_the_loop": "acc_overwritten"}
 GPU_ALIASES = {"k_not_masked": "no_other"}
 
 SIGNS = (
+    (
+        "done_by_every_program",
+        "fail",
+        r"\belements of (?:a|b) are loaded in all|\bone program stores",
+        "Elements are read more often than they need be, as where every program does the work of all.\n\n"
+        "Which elements does a program own, and where does its number say so?",
+    ),
+    (
+        "acc_begins_in_half",
+        "compile-error",
+        r"changes its type within the loop, from \(\d+, \d+\) fp16 to \(\d+, \d+\) fp32",
+        "A tile begins in float16 and is float32 after the first step: float32 products were added to it.\n\n"
+        "The interpreter lets that pass, a compiled loop does not. Which dtype does the accumulator begin with?",
+    ),
+    (
+        "one_wide_step",
+        "fail",
+        r"one load takes \d+ elements of [ab] at once",
+        "A load takes more than a tile of BLOCK_K terms: some K will not fit into it.\n\n"
+        "How many terms of the sum does one step take, and what goes on to the next ones?",
+    ),
     (
         "dot_of_two_types",
         "compile-error",

@@ -148,7 +148,7 @@ def rows_unmasked(case, inputs):
     if case["width"] == case["block"]:
         return _norm(case, inputs)
     if case["device"] == "cpu":
-        return r"loads outside (?:x|residual)\b"
+        return rf"loads outside (?:x|residual)\b.*: row {case['rows']}, column 0\b"
     flat = [
         torch.nn.functional.pad(inputs[name].flatten(), (0, case["block"]), value=NAN) for name in ("x", "residual")
     ]
@@ -164,7 +164,7 @@ def store_without_mask(case, inputs):
     """
     if case["width"] == case["block"]:
         return _norm(case, inputs)
-    return r"(?:stores outside|wrote past the end of) [hy]\b"
+    return rf"stores outside [hy]\b.*: row {case['rows']}, column 0\b|wrote past the end of [hy]\b"
 
 
 MISTAKES = (
@@ -184,4 +184,15 @@ MISTAKES = (
     ghosts_undefined,
     rows_unmasked,
     store_without_mask,
+)
+
+# What outputs cannot tell: how often something is read.
+SIGNS = (
+    (
+        "done_by_every_program",
+        "fail",
+        r"\belements of (?:x|residual) are loaded in all|\bone program stores",
+        "Elements are read more often than they need be, as where every program does the work of all.\n\n"
+        "Which elements does a program own, and where does its number say so?",
+    ),
 )

@@ -5,7 +5,7 @@ import math
 import torch
 
 UNWRITTEN = torch.finfo(torch.float64).min  # what the grader shows for elements that were never written
-_STORE_OUTSIDE = r"(?:stores outside|wrote past the end of) y\b"
+_BEHIND = r": row {}, column 0\b"  # the first element behind the last row
 
 
 def _silu(g):
@@ -151,7 +151,7 @@ def ghosts_loaded(case, inputs):
 
     At which column do the gate, up and y each end? A row of gate_up is longer than that.
     """
-    return _beyond(case, inputs, r"loads outside gate_up\b|wrote past the end of y\b")
+    return _beyond(case, inputs, "loads outside gate_up")
 
 
 def store_without_mask(case, inputs):
@@ -159,13 +159,18 @@ def store_without_mask(case, inputs):
 
     Look at the mask of the store: which columns of a block does a row of y have, and which only a row of gate_up?
     """
-    return _beyond(case, inputs, _STORE_OUTSIDE)
+    return _beyond(case, inputs, "stores outside y")
 
 
 def _beyond(case, inputs, stopped):
     """The right y where every block is full; else what stops a kernel that goes on behind a row."""
     ragged = case["width"] % case["block"]
-    return stopped if ragged else _made(case, inputs, lambda gate, up: _silu(gate) * up)
+    where = _BEHIND.format(case["rows"])
+    return (
+        rf"{stopped}\b.*{where}|wrote past the end of y\b"
+        if ragged
+        else _made(case, inputs, lambda gate, up: _silu(gate) * up)
+    )
 
 
 MISTAKES = (
@@ -191,3 +196,14 @@ ALIASES = {"masked_by_two_widths": "ghosts_loaded"}  # one column too many looks
 
 # A GPU notices no load behind the end, and stores that go too far are much the same.
 GPU_ALIASES = {"ghosts_loaded": "store_without_mask"}
+
+# What outputs cannot tell: how often something is read.
+SIGNS = (
+    (
+        "done_by_every_program",
+        "fail",
+        r"\belements of gate_up are loaded in all|\bone program stores",
+        "Elements are read more often than they need be, as where every program does the work of all.\n\n"
+        "Which elements does a program own, and where does its number say so?",
+    ),
+)

@@ -28,11 +28,6 @@ def oracle(case, inputs):
     return {"y": gate * torch.sigmoid(gate) * up, "doubled": torch.ones(_pairs(case), dtype=torch.bool)}
 
 
-def limits(case):
-    """A program's part of y is one block of a row."""
-    return {"largest_share.y": case["block"]}
-
-
 def observe(case, inputs, outputs):
     """y as it is; doubled (pairs,): whether a row with twice the up has twice the y."""
     y, pairs = outputs["y"].double(), _pairs(case)
@@ -42,3 +37,9 @@ def observe(case, inputs, outputs):
 
 def _pairs(case):
     return case["rows"] // 2 if case.get("twice") else 0
+
+
+def limits(case):
+    """A program's part of y is one block of a row; and where it is counted, nothing is read over and over."""
+    read = {"total_load.gate_up": 4 * case["rows"] * case["width"]} if case.get("counted") else {}
+    return read | {"largest_share.y": case["block"]}

@@ -54,6 +54,52 @@ def every_split_takes_all(case, inputs):
     return _split(inputs, [inputs["w"] @ inputs["x"] for _ in _spans(case)])
 
 
+def to_the_end_of_k(case, inputs):
+    """Every split goes on to the last column of W: the later a column stands, the more often it is counted.
+
+    A split has CHUNK columns. Look at where the loop ends, and at which column the mask stops.
+    """
+    return _split(inputs, [_sum(inputs, first, case["columns"]) for first, _ in _spans(case)])
+
+
+def first_columns_for_all(case, inputs):
+    """Every split begins at column 0 and takes the first columns of W.
+
+    Split s begins at s * CHUNK. Look at where the loop begins, or at what is added to its counter.
+    """
+    reach = _tiles(case, case["chunk"]) * case["block_k"]
+    return _split(inputs, [_sum(inputs, 0, min(reach, end)) for _, end in _spans(case)])
+
+
+def first_columns_up_to_k(case, inputs):
+    reach = _tiles(case, case["chunk"]) * case["block_k"]
+    return _split(inputs, [_sum(inputs, 0, min(reach, case["columns"])) for _ in _spans(case)])
+
+
+first_columns_up_to_k.__doc__ = first_columns_for_all.__doc__
+
+
+def parts_one_apart(case, inputs):
+    """Split s stores its parts s elements further on, over those of the split before: most of partial is never written.
+
+    partial is (SPLITS, N). How many elements lie between row 0 of one split and row 0 of the next?
+    """
+    outputs = _right(case, inputs)
+    if len(_spans(case)) == 1:
+        return outputs
+    if case["device"] == "cuda":
+        return {}  # which of two parts stands last in one place is a matter of order
+    parts = outputs["partial"]
+    stored = torch.full((parts.numel(),), UNWRITTEN, dtype=parts.dtype)
+    for start in range(0, case["rows"], case["block_n"]):
+        for split, part in enumerate(parts):
+            tile = part[start : start + case["block_n"]]
+            if split + start + len(tile) > len(stored):
+                return r"stores outside partial\b"
+            stored[split + start : split + start + len(tile)] = tile
+    return {"partial": stored.reshape(parts.shape)}
+
+
 def chunk_end_ignored(case, inputs):
     """The last tile of a split takes in columns of the next one, which are counted twice.
 
@@ -190,7 +236,8 @@ def part_store_unmasked(case, inputs):
     """
     if case["rows"] % case["block_n"] == 0:
         return _right(case, inputs)
-    return r"(?:stores outside|wrote past the end of) partial\b"
+    behind = len(_spans(case))
+    return rf"stores outside partial\b.*: row {behind}, column 0\b|wrote past the end of partial\b"
 
 
 def first_part_only(case, inputs):
@@ -243,6 +290,9 @@ def parts_a_tile_apart(case, inputs):
 
 MISTAKES = (
     every_split_takes_all,
+    to_the_end_of_k,
+    first_columns_for_all,
+    first_columns_up_to_k,
     chunk_end_ignored,
     columns_behind_the_end,
     columns_without_other,
@@ -252,6 +302,7 @@ MISTAKES = (
     only_the_first_tile,
     weights_transposed,
     parts_in_one_row,
+    parts_one_apart,
     parts_transposed,
     program_ids_swapped,
     part_store_unmasked,
@@ -263,6 +314,7 @@ MISTAKES = (
 )
 
 ALIASES = {
+    "first_columns_up_to_k": "first_columns_for_all",
     "columns_unmasked": "columns_behind_the_end",  # one column too many looks the same
     # With chunks below BLOCK_K * BLOCK_K columns, steps that are that far apart reach nothing behind the first.
     "columns_skipped_over": "only_the_first_tile",
@@ -274,6 +326,14 @@ GPU_ALIASES = {"parts_in_one_row": "second_part_not_written", "columns_behind_th
 
 # For what outputs cannot tell. A message is a sign of no more than what it says.
 SIGNS = (
+    (
+        "rows_meet_columns",
+        "compile-error",
+        r"shapes meet here: (?:32 against 64|64 against 32) along (?:axis|dimension) [01]\.",
+        "Two values meet here of which one is as long as a tile has rows, and the other as it has columns.\n\n"
+        "W's tile is (BLOCK_N, BLOCK_K), x has one number for each column, and a split's sums have one for each row. Along "
+        "which axis of the tile does each of them run, and which axis has to go in the sum?",
+    ),
     (
         "second_part_not_written",
         "fail",

@@ -49,7 +49,7 @@ def observe(case, inputs, outputs):
 
 def limits(case):
     """A program's part of partial and y is one tile of rows. Proof that each weight is read once, for one case: in tiles
-    of the block sizes, and x once a tile of rows."""
+    of the block sizes, x once a tile of rows, and each part once."""
     part = dict.fromkeys(("largest_share.partial", "largest_share.y"), case["block_n"])
     if not case.get("counted"):
         return part
@@ -59,6 +59,7 @@ def limits(case):
         "largest_load.w": case["block_n"] * case["block_k"],
         "total_load.w": case["rows"] * case["columns"],
         "total_load.x": tiles * case["columns"],
+        "total_load.partial_sums": -(-case["columns"] // case["chunk"]) * case["rows"],
     }
 
 

@@ -167,6 +167,23 @@ def slots_behind_the_end(case, inputs):
     return r"loads outside slots\b" if case["tokens"] % case["block_t"] else _append(case, inputs)
 
 
+def ghost_tokens_copied(case, inputs):
+    """Tokens behind the last one are copied: their rows are read from behind the end of k and v.
+
+    What do the slots that do not exist read as, and does the comparison leave that out?
+    """
+    if case["tokens"] % case["block_t"] == 0:
+        return _append(case, inputs)
+    if case["device"] == "cpu":
+        return r"loads outside [kv]\b"
+    if bool((inputs["slots"] == 0).any()):
+        return {}
+    caches = _append(case, inputs)
+    for cache in caches.values() if isinstance(caches, dict) else ():
+        cache[0] = NAN
+    return caches
+
+
 def rest_of_the_tile_zeroed(case, inputs):
     """Zeros are written to slot 0 for tokens that do not exist or are padding.
 
@@ -198,5 +215,17 @@ MISTAKES = (
     slots_a_tile_apart,
     columns_unmasked,
     slots_behind_the_end,
+    ghost_tokens_copied,
     rest_of_the_tile_zeroed,
+)
+
+# What outputs cannot tell: how often something is read.
+SIGNS = (
+    (
+        "done_by_every_program",
+        "fail",
+        r"\belements of (?:k|v) are loaded in all|\bone program stores",
+        "Elements are read more often than they need be, as where every program does the work of all.\n\n"
+        "Which elements does a program own, and where does its number say so?",
+    ),
 )

@@ -199,3 +199,14 @@ MISTAKES = (
     ghost_heads_unmasked,
     ghost_heads_when_interleaved,
 )
+
+# What outputs cannot tell: how often something is read.
+SIGNS = (
+    (
+        "done_by_every_program",
+        "fail",
+        r"\belements of x are loaded in all|\bone program stores",
+        "Elements are read more often than they need be, as where every program does the work of all.\n\n"
+        "Which elements does a program own, and where does its number say so?",
+    ),
+)

@@ -206,7 +206,12 @@ def _undefined(ptrs: Any) -> Any:
 
 def _element(offset: int, tensor: torch.Tensor) -> str:
     """Element ``offset`` of a contiguous tensor in words: "row 20, column 0" for a matrix."""
-    if tensor.ndim != 2 or offset < 0:
+    if offset < 0:
+        return "one element before its start" if offset == -1 else f"{-offset} elements before its start"
+    if tensor.ndim > 2 and tensor.numel():
+        index = np.unravel_index(offset % tensor[0].numel(), tuple(tensor.shape[1:]))
+        return f"index ({', '.join(str(int(i)) for i in (offset // tensor[0].numel(), *index))})"
+    if tensor.ndim != 2:
         return f"element {offset}"
     width = tensor.shape[1]
     return f"row {offset // width}, column {offset % width}"

@@ -24,6 +24,8 @@ _BUT_CHANCE = 0.95
 _FEWEST = 12
 # So many standard deviations from what chance gives are an order; it is looked for over so many rows and columns.
 _ORDER = 4.0
+# Where rounding decides what is right by chance, large rows and columns are right less often: that is no order yet.
+_ORDER_BY_CHANCE = 12.0
 # Elements beyond which it takes too long to look for one.
 _LARGEST = 1 << 22
 _FAR = 4
@@ -69,11 +71,11 @@ def without_chance(wrong: torch.Tensor) -> torch.Tensor:
     return wrong | (box & (around <= 1))
 
 
-def has_no_order(wrong: torch.Tensor) -> bool:
+def has_no_order(wrong: torch.Tensor, order: float = _ORDER) -> bool:
     """Whether a boolean tensor holds here and there as thrown dice would have it: as often in each row and column.
 
     What lies near each other, up to a few rows and columns apart and along the diagonals, is as often alike there as
-    chance makes it.
+    chance makes it, to within ``order`` standard deviations.
     """
     if wrong.ndim < 2 or min(wrong.shape[-2:]) <= _FAR or wrong.numel() > _LARGEST:
         return False
@@ -87,14 +89,14 @@ def has_no_order(wrong: torch.Tensor) -> bool:
         others = wrong.numel() // wrong.shape[d]
         free = wrong.shape[d] - 1
         chi = float((off.movedim(d, 0).reshape(wrong.shape[d], -1).mean(1) ** 2).sum()) * others / spread
-        if free and (chi - free) / (2 * free) ** 0.5 > _ORDER:
+        if free and (chi - free) / (2 * free) ** 0.5 > order:
             return False
     height, width = wrong.shape[-2:]
     steps = [(0, n) for n in range(1, _FAR + 1)] + [(n, 0) for n in range(1, _FAR + 1)] + [(1, 1), (1, -1)]
     for down, across in steps:
         here = off[..., : height - down, max(0, -across) : width - max(0, across)]
         there = off[..., down:, max(0, across) : width + min(0, across)]
-        if abs(float((here * there).sum())) / (spread * here.numel() ** 0.5) > _ORDER:
+        if abs(float((here * there).sum())) / (spread * here.numel() ** 0.5) > order:
             return False
     return True
 
@@ -228,7 +230,10 @@ def share_picture(
     fields = {"wrong": wrong & ~left if left is not None else wrong}
     if left is not None:
         fields["unwritten"] = left
-    if any(bool(field.all()) for field in fields.values()) or all(has_no_order(field) for field in fields.values()):
+    if any(bool(field.all()) for field in fields.values()):
+        return None
+    by_rounding = by_chance and left is None and float(wrong.double().mean()) >= _ALMOST_ALL
+    if all(has_no_order(field, _ORDER_BY_CHANCE if by_rounding else _ORDER) for field in fields.values()):
         return None
     view = _View.of(bad, layout)
     flat = {name: view.cut(field) for name, field in fields.items()}

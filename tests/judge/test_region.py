@@ -283,3 +283,12 @@ def test_ghosts_at_two_sides_are_told_as_two_sides() -> None:
     wrong[:] = False
     wrong[0], wrong[:, 0] = True, True
     assert words(wrong, flat) == "the first column (0) and the first row (0)"
+
+
+def test_rows_and_columns_that_are_right_by_chance_a_little_more_often_are_no_order() -> None:
+    chance = torch.rand(32, 32, generator=torch.Generator().manual_seed(5))
+    wrong = chance >= 0.04 + 0.1 * (torch.arange(32) % 8 == 5)
+    assert 0.9 <= float(wrong.double().mean()) < 0.95
+    assert share_picture(wrong, None, TILES, by_chance=True) is None
+    wrong[:, 4] = False
+    assert share_picture(wrong, None, TILES, by_chance=True) is not None

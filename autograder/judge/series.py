@@ -85,7 +85,7 @@ def _subject(names: Sequence[str], kind: str) -> str:
     """What a clause is about; of several outputs that are right no list is made."""
     if len(names) == 1:
         return names[0]
-    return "all else" if kind == "right" else f"each of {', '.join(names[:-1])} and {names[-1]}"
+    return "all else that was compared" if kind == "right" else f"each of {', '.join(names[:-1])} and {names[-1]}"
 
 
 def _kind(steps: tuple[bool, ...]) -> str:

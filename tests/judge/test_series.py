@@ -78,7 +78,8 @@ def test_outputs_of_which_the_same_is_to_be_said_are_told_together() -> None:
     late = (True, False, False, False)
     steps = {"y": late, "p": RIGHT, "q": RIGHT, "r": RIGHT}
     assert said(Course(view(), steps)) == (
-        "y is right with one chunk of keys and wrong from the second on, and all else is right throughout."
+        "y is right with one chunk of keys and wrong from the second on, and all else that was compared is right "
+        "throughout."
     )
     assert said(Course(view(), {"y": late, "z": late, "p": RIGHT})) == (
         "each of y and z is right with one chunk of keys and wrong from the second on, and p is right throughout."

@@ -7,6 +7,8 @@ import importlib.util
 from functools import cache
 from pathlib import Path
 
+from autograder.trees import parse
+
 PAGE = "https://triton-lang.org/main/python-api/triton.language.html"
 
 
@@ -23,8 +25,8 @@ def _names() -> frozenset[str]:
         found = importlib.util.find_spec("triton")
         if found is None or found.origin is None:
             return frozenset()
-        tree = ast.parse((Path(found.origin).parent / "language" / "__init__.py").read_text(encoding="utf-8"))
-    except (OSError, ValueError, SyntaxError):
+        tree = parse((Path(found.origin).parent / "language" / "__init__.py").read_text(encoding="utf-8"))
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
         return frozenset()
     names = set()
     for node in tree.body:

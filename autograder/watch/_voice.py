@@ -120,7 +120,7 @@ class Voice:
 
     def trace(self, traced: Traced, again: str) -> None:
         self._console.print()
-        print_trace(self._console, traced, again)
+        print_trace(self._console, traced, again, self._folder)
 
     def map(self, course: Course, found: Sequence[Standing], at: Exercise) -> None:
         self._console.print()

@@ -36,9 +36,10 @@ test: setup ## run the tests (those that need a GPU are skipped without one); th
 test-exhaustive: setup $(NBGRADER)/.installed ## run the tests that take minutes: whole classes, nbgrader, the instructor's notebook
 	$(BIN)/python -m pytest $(PARALLEL) -m exhaustive
 
-# These rooms read files and write pages: Triton's version makes no difference to them.
-ALIKE := reports bridges bulk/collect handin release
-test-colab: $(COLAB)/.installed ## run the tests with Colab's versions, in an environment of their own
+# These rooms read files and write pages, or try what the oracles say: Triton's version makes no difference to them.
+ALIKE := attempts bridges bulk course handin release reports site watch test_trees.py
+test-colab: $(COLAB)/.installed ## grade the solutions and run the tests with Colab's versions, in an environment of their own
+	$(COLAB)/bin/course selfcheck --only solutions --only unusual
 	$(COLAB)/bin/python -m pytest $(PARALLEL) -m 'not exhaustive and not proof and not site' $(ALIKE:%=--ignore=tests/%)
 
 $(COLAB)/.installed: pyproject.toml constraints-colab.txt
@@ -52,7 +53,7 @@ $(NBGRADER)/.installed: pyproject.toml constraints.txt
 	@touch $@
 
 selfcheck: setup ## all proofs that the grader is real: solutions, stubs, mistakes, mutants
-	$(BIN)/course selfcheck
+	$(BIN)/course selfcheck $(SELFCHECK)
 
 stubs: setup ## write assignments/ anew from solutions/
 	$(BIN)/course release --stubs-only

@@ -28,7 +28,7 @@ TIERS = ("tiny", "ragged", "stress", "speed")
 TARGET_TIER = "target"
 # When the course's pages print a lesson's kernels whole: never, once its deadline is over, or always (for self-study).
 REVEALS = ("never", "deadline", "always")
-COMPARE_KINDS = ("close", "exact")
+COMPARE_KINDS = ("close", "exact", "twice")
 DEVICES = ("cpu", "cuda")
 # The compute capabilities of Nvidia's GPUs that Triton lowers for.
 GPU_TARGETS = tuple(f"sm_{number}" for number in (75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121))
@@ -50,7 +50,7 @@ class Check:
 
     ``case`` holds plain numbers, booleans and strings: shapes, flags and the kind of data; ``oracle.py`` and
     ``launch.py`` give them meaning.  ``devices`` are those on which the check runs.  Inputs are made from a seed of its
-    own, or of ``seed_of``.
+    own, or of ``seed_of``.  On a GPU with less than ``gpu_memory`` GiB it is left out.
     """
 
     id: str
@@ -61,6 +61,7 @@ class Check:
     devices: tuple[str, ...] = DEVICES
     hidden: bool = False
     seed_of: str = ""
+    gpu_memory: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +307,7 @@ def read_checks(table: Table, hidden: bool = False) -> tuple[Check, ...]:
             case=_case(entry),
             devices=entry.choices("devices", DEVICES),
             hidden=hidden,
+            gpu_memory=entry.number("gpu_memory", 0.0),
         )
         entry.finish()
         checks.append(check)

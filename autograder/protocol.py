@@ -153,7 +153,8 @@ class Job:
 
     The child runs the first ``unasked`` checks (None: all) and waits for a word before it goes on.  ``programme`` holds
     whatever the same child may have to run later on, beside this job's own checks.  ``recording`` is the size in bytes
-    that a check's recording may have; with 0 nothing is recorded.
+    that a check's recording may have; with 0 nothing is recorded.  ``gpu_share`` is the part of the GPU's memory
+    that the largest check takes, where it is much: the pool runs no more of those at once than fit.
     """
 
     launch: str
@@ -168,6 +169,7 @@ class Job:
     unasked: int | None = None
     programme: Programme = field(default_factory=dict)
     recording: int = 0
+    gpu_share: float = 0.0
 
     @property
     def whole_programme(self) -> Programme:

@@ -40,6 +40,8 @@ def check_result(
     reason = AFTER_A_FAILURE
     if device not in check.devices:
         reason = "Runs only on a CUDA GPU." if device == "cpu" else "Runs only on the CPU."
+        if device == "cuda" and check.gpu_memory:
+            reason = f"Runs only on a GPU with at least {check.gpu_memory:.0f} GiB of memory."
     return CheckResult(check.id, check.tier, check.weight, check.hidden, "skipped", check.proves, reason)
 
 

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder import __version__, scoring
+from autograder import __version__, devices, scoring
 from autograder.catalogue import Check, Course, Exercise
 from autograder.gpu_targets import TargetVerdict
 from autograder.kept import Kept, key_of
@@ -166,6 +166,8 @@ class Grader:
             WorkerError: the worker is gone.
         """
         plans, notes = plan_exercises(self.course, request.handin, request.exercises, request.reference)
+        if self.device == "cuda":
+            plans = tuple(_that_fit(plan, _gpu_memory()) for plan in plans)
         self._targets.prepare(self._to_lower(plans, request))
         from autograder.judge import verdict  # noqa: F401 - while the worker imports torch, so does the judge
 
@@ -352,7 +354,9 @@ class Grader:
             check.id: self._case(exercise, check, seed_of(exercise, check, request)) for check in (*checks, *probes)
         }
         inquiry = Inquiry(exercise, checks, cases, request.thorough, ask_why, _PATIENCE[self.device], decided)
-        job = replace(job, checks=tuple(case.job for case in cases.values()), unasked=len(checks))
+        large = max(check.gpu_memory for check in checks)
+        share = large / _gpu_memory() if large and self.device == "cuda" else 0.0
+        job = replace(job, checks=tuple(case.job for case in cases.values()), unasked=len(checks), gpu_share=share)
         run.crew.run(job, inquiry.carry_on)
         return inquiry.findings(self.device)
 
@@ -419,6 +423,18 @@ def _still_to_write(names: Sequence[str]) -> str:
         return ""
     said = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
     return f"Not started yet: {said} {'is' if len(names) == 1 else 'are'} still as handed out."
+
+
+def _gpu_memory() -> float:
+    """GiB of the GPU that there is."""
+    gpu = devices.find_gpu()
+    return gpu.memory / 1024**3 if gpu is not None else 0.0
+
+
+def _that_fit(plan: Plan, gpu_memory: float) -> Plan:
+    """A plan whose checks, where they need more than the ``gpu_memory`` there is, run on no device."""
+    checks = (replace(check, devices=()) if check.gpu_memory > gpu_memory else check for check in plan.checks)
+    return replace(plan, checks=tuple(checks))
 
 
 def _most_telling(clues: Sequence[Clue], named: bool) -> tuple[Clue, ...]:

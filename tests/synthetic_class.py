@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.catalogue import load_course
+from tests.lessons import of_lesson
 
 ROOT = Path(__file__).parents[1]
 ONE_SHOT, FLASH = "one_shot_attention.py", "flash_attention.py"
@@ -192,7 +193,7 @@ def write_canvas(path: Path, invented: list[Invented]) -> None:
 
 def points_of_the_course() -> float:
     """What an LMS was told that the course is worth."""
-    return sum(exercise.points for exercise in load_course(ROOT).exercises if exercise.lesson == 7)
+    return sum(exercise.points for exercise in of_lesson(load_course(ROOT), 7))
 
 
 def write_canvas_gradebook(path: Path, invented: list[Invented]) -> None:

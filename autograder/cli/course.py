@@ -56,6 +56,7 @@ def cli() -> None:
     "--exercise", "ids", multiple=True, shell_complete=complete_exercises, help="Only this exercise; may be repeated."
 )
 @click.option("--mistake", metavar="EXERCISE/NAME", help="Of the mistakes, try this one.")
+@click.option("--quick", is_flag=True, help="Of each known mistake's two wrong kernels, try the first alone.")
 @click.option("--show", is_flag=True, help="Print the report of each graded hand-in.")
 @click.option("--json", "json_path", metavar="PATH|-", help="Write what was found as JSON.")
 @click.option("--plain", is_flag=True, help="No colour, ASCII only.")
@@ -65,6 +66,7 @@ def selfcheck(
     only: tuple[str, ...],
     ids: tuple[str, ...],
     mistake: str | None,
+    quick: bool,
     show: bool,
     json_path: str | None,
     plain: bool,
@@ -76,6 +78,7 @@ def selfcheck(
       course selfcheck
       course selfcheck --only solutions --device cuda
       course selfcheck --exercise score_mask
+      course selfcheck --quick
       course selfcheck --mistake flash_attention/acc_not_rescaled --show
     """
     course = current_course()
@@ -95,7 +98,7 @@ def selfcheck(
     chosen, gpu = choose_device(device)
     proofs: list[Proof] = []
     with Grader(course, chosen, gpu, targets="always" if show else "if-passed") as grader:
-        check = SelfCheck(course, grader, jobs, present if show else None, mistake, exercises)
+        check = SelfCheck(course, grader, jobs, present if show else None, mistake, exercises, quick)
         for name in names:
             proof = _run(check, name, plain)
             if name == "mistakes" and mistake and proof.checked == 0:

@@ -1,13 +1,15 @@
 """One observed tensor against the oracle's: written at all, special values in place, error within the bar.
 
-Two kinds of comparison.  ``exact`` (copies, masks, maxima, indices): every element equals the oracle's; +0 equals -0
+Three kinds of comparison.  ``exact`` (copies, masks, maxima, indices): every element equals the oracle's; +0 equals -0
 and NaN never passes.  ``close``: the largest absolute error over the oracle's finite elements is at most
 
     bar = max(4 * E_torch, 8 * eps * max|oracle|)
 
 where E_torch is the error of unfused torch at the same dtype on the same inputs.  The test suites of flash-attention
 bound their kernels by a multiple of the framework's own error in the same way; the second term keeps the bar sane
-where torch happens to be exact.
+where torch happens to be exact.  ``twice`` is for 16 bits, where torch rounds the scores as well and a kernel need not:
+
+    bar = max(2 * E_torch, eps * max|oracle|)
 """
 
 from __future__ import annotations
@@ -83,7 +85,7 @@ def compare(
         return Comparison(name, message, where=where)
     if kind == "exact":
         return _compare_exact(name, got64, exact64, said, layout)
-    return _compare_close(name, got64, exact64, plain, said, layout)
+    return _compare_close(name, kind, got64, exact64, plain, said, layout)
 
 
 def _compare_exact(name: str, got: torch.Tensor, exact: torch.Tensor, said: str, layout: Layout | None) -> Comparison:
@@ -115,11 +117,11 @@ def _compare_exact(name: str, got: torch.Tensor, exact: torch.Tensor, said: str,
 
 
 def _compare_close(
-    name: str, got: torch.Tensor, exact: torch.Tensor, plain: torch.Tensor, said: str, layout: Layout | None
+    name: str, kind: str, got: torch.Tensor, exact: torch.Tensor, plain: torch.Tensor, said: str, layout: Layout | None
 ) -> Comparison:
     finite = torch.isfinite(exact)
     error = torch.where(finite, (got - exact).abs(), 0.0)
-    bar, torch_error = _bar(exact, plain, finite)
+    bar, torch_error = _bar(kind, exact, plain, finite)
     worst = float(error.max()) if error.numel() else 0.0
     measurements = {"error": worst, "bar": bar, "torch_error": torch_error, "rms": _rms(got, exact, finite)}
     if worst <= bar:
@@ -128,8 +130,8 @@ def _compare_close(
     index = tuple(int(i) for i in torch.unravel_index(error.argmax(), error.shape))
     message = (
         f"{said} is off by up to {worst:.2g} where at most {bar:.2g} is rounding. "
-        f"Worst at {_index_text(index, said, layout)}: "
-        f"{_got_and_expected(got[index], exact[index])}. {_over_the_bar(wrong, error, bar, layout)}."
+        f"Worst at {_index_text(index, said, layout)}: {_got_and_expected(got[index], exact[index])}. "
+        f"{_over_the_bar(wrong, error, bar, layout)}."
     )
     picture = size_picture(error, bar, layout) if layout is not None and _nearly_all(wrong) else None
     picture = picture or (share_picture(wrong, None, layout, by_chance=True) if layout is not None else None)
@@ -172,7 +174,7 @@ def _wrong_elements(got: torch.Tensor, exact: torch.Tensor, plain: torch.Tensor,
     """Which elements are not what they must be, each by itself."""
     if kind == "exact" or not exact.is_floating_point():
         return got != exact
-    bar, _ = _bar(exact, plain, torch.isfinite(exact))
+    bar, _ = _bar(kind, exact, plain, torch.isfinite(exact))
     got64 = got.double()
     return ~((got64 == exact) | ((got64 - exact).abs() <= bar))
 
@@ -192,14 +194,15 @@ def _of_the_written(wrong: torch.Tensor, left: torch.Tensor, layout: Layout | No
     return f"; of the {written} elements that were written, {count} {verb} wrong{f': {place}' if place else ''}"
 
 
-def _bar(exact: torch.Tensor, plain: torch.Tensor, finite: torch.Tensor) -> tuple[float, float]:
+def _bar(kind: str, exact: torch.Tensor, plain: torch.Tensor, finite: torch.Tensor) -> tuple[float, float]:
     """The bar and torch's own error."""
     if not finite.any():
         return 0.0, 0.0
     gap = (plain.double() - exact)[finite].abs()
     torch_error = float(torch.nan_to_num(gap, nan=0.0, posinf=0.0).max())
     eps = torch.finfo(plain.dtype).eps
-    return max(4 * torch_error, 8 * eps * float(exact[finite].abs().max())), torch_error
+    times, roundings = (2, 1) if kind == "twice" else (4, 8)
+    return max(times * torch_error, roundings * eps * float(exact[finite].abs().max())), torch_error
 
 
 def _special(got: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:

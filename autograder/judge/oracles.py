@@ -26,7 +26,8 @@ class Oracle:
 
     ``make_inputs(case, generator)`` gives the inputs; ``oracle(case, inputs)`` the right values in the precision of
     its inputs; optional ``observe(case, inputs, outputs)`` maps a kernel's outputs to what is compared (default: the
-    outputs themselves), and optional ``limits(case)`` bounds the worker's measurements.
+    outputs themselves), and optional ``limits(case)`` bounds the worker's measurements.  What traces need and the file
+    does not have comes from the oracle of the exercise that it calls STATE_OF.
 
     Raises:
         CourseError: the file cannot be loaded or lacks a function.
@@ -47,6 +48,8 @@ class Oracle:
         self._observe = module.__dict__.get("observe")
         self._limits = module.__dict__.get("limits")
         self._names: Mapping[str, Any] = module.__dict__
+        like = module.__dict__.get("STATE_OF")
+        self._like = load_oracle(path.parents[1] / like / path.name) if like is not None else None
 
     def inputs(self, check: Check, seed: int) -> Tensors:
         """The check's input tensors, the same for the same seed on every machine.
@@ -90,17 +93,20 @@ class Oracle:
         return values
 
     def has(self, name: str) -> bool:
-        return name in self._names
+        return name in self._names or (self._like is not None and self._like.has(name))
 
     def name(self, name: str) -> Any:
-        """What the file calls ``name``: of that which only `grade trace` needs.
+        """What the file, or the one whose state is the same, calls ``name``: of that which only `grade trace` needs.
 
         Raises:
             CourseError: there is nothing of that name.
         """
         if not self.has(name):
             raise CourseError(f"{self._path} has no {name}, which the traces of exercise.toml need.")
-        return self._names[name]
+        if name in self._names:
+            return self._names[name]
+        assert self._like is not None
+        return self._like.name(name)
 
     def limits(self, check: Check) -> Mapping[str, float]:
         """Upper bounds of the worker's measurements, by name."""

@@ -247,6 +247,8 @@ def _limit_text(name: str, value: float, bound: float, size: int) -> str:
             f"{value:,.0f} elements of {tensor} are loaded in all{each}; "
             f"{f'{bound:,.0f} would do' if bound else 'none need be'}."
         ),
+        "largest_share": f"one program stores {value:.0f} elements of {tensor} where its part is {bound:.0f} at most. "
+        "The other parts are other programs' work: `tl.program_id` tells a program which one it is.",
         "largest_dimension": f"a tile is {value:.0f} long on one side where at most {bound:.0f} is allowed.",
     }.get(kind, f"{name} is {value:.0f} {allowed}.")
 

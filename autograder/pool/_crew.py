@@ -16,7 +16,7 @@ from typing import Protocol
 
 from autograder.errors import WorkStopped
 from autograder.pool._conversation import Blame, Broken, Conversation, Exit, blame_of, ended_early
-from autograder.pool._gate import Gate
+from autograder.pool._gate import Gate, Shares
 from autograder.protocol import RAN, CheckJob, CheckReply, Job, Programme
 
 _FIRST_TRY = 0.25
@@ -45,6 +45,7 @@ class _Server(Protocol):
     """What starts and ends children."""
 
     gate: Gate
+    gpu_memory: Shares
 
     def start_child(self, launches: Collection[str]) -> Child: ...
 
@@ -81,8 +82,9 @@ class Crew:
 
         It returns False to leave the rest out.  One child does the checks one after another; after one that does not
         run to its end, the rest go on in a fresh child.  A check that hits a time limit is run once more with nothing
-        beside it, and only then counts as a timeout; so is one whose child was killed by somebody else.  The first time
-        it gets a part of its CPU time, so that an endless loop is found out early.
+        beside it, and only then counts as a timeout; so is one whose child was killed by somebody else, or for which
+        there was no memory on the GPU.  The first time it gets a part of its CPU time, so that an endless loop is found
+        out early.
 
         Raises:
             WorkerError: the server is gone.
@@ -99,7 +101,8 @@ class Crew:
 
         go_on = True
         while done < len(job.checks) and go_on:
-            with self._server.gate.shared():
+            # First the memory, then the gate: whoever waits for memory is not waited for.
+            with self._server.gpu_memory.held(job.gpu_share), self._server.gate.shared():
                 go_on, blame = self._run_child(replace(_without(job, done), limits=first), settle)
             if go_on and blame is not None:
                 check = job.checks[done]
@@ -139,12 +142,15 @@ class Crew:
         kept = False
         try:
             for reply in child.conversation.replies(job):
+                if job.device == "cuda" and reply.outcome == "out-of-memory":  # others may have had it
+                    blame = Blame(reply, doubtful=True)
+                    break
                 unanswered.pop(0)
                 clean = clean and reply.outcome in _HARMLESS
                 go_on, leaving = settle(reply), reply.leaving
                 if leaving or not go_on:
                     break
-            kept = self._reuse and clean and child.conversation.waits
+            kept = self._reuse and clean and blame is None and child.conversation.waits
         except Broken as broken:
             reply = CheckReply(unanswered[0].id, broken.outcome, broken.message)
             blame = Blame(reply, doubtful=broken.outcome == "timeout")

@@ -1,4 +1,4 @@
-"""Who may run beside whom: many children at once, or one alone."""
+"""Who may run beside whom: many children at once, or one alone; and those that take much of a GPU's memory."""
 
 from __future__ import annotations
 
@@ -38,4 +38,29 @@ class Gate:
         finally:
             with self._condition:
                 self._closed = False
+                self._condition.notify_all()
+
+
+class Shares:
+    """Parts of one thing: as many are held at once as fit into ``most`` of it, or a single one."""
+
+    def __init__(self, most: float) -> None:
+        self._condition = threading.Condition()
+        self._most = most
+        self._held: list[float] = []
+
+    @contextlib.contextmanager
+    def held(self, share: float) -> Iterator[None]:
+        """Hold a share, once it fits; one of 0 always does."""
+        if not share:
+            yield
+            return
+        with self._condition:
+            self._condition.wait_for(lambda: not self._held or sum(self._held) + share <= self._most)
+            self._held.append(share)
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._held.remove(share)
                 self._condition.notify_all()

@@ -21,7 +21,7 @@ from typing import Any
 from autograder.errors import WorkerError
 from autograder.pool._conversation import Exit, ran_out_of_memory
 from autograder.pool._crew import CarryOn, Child, Crew
-from autograder.pool._gate import Gate
+from autograder.pool._gate import Gate, Shares
 from autograder.pool._surroundings import environment
 from autograder.pool._workplace import Workplace, remove
 from autograder.protocol import Job, Programme
@@ -30,6 +30,9 @@ from autograder.result import Sandbox
 _START_SECONDS = 120.0
 _EXIT_SECONDS = 30.0
 _CLOSE_SECONDS = 10.0
+
+# The part of a GPU's memory that large checks may fill at once: the rest is for small ones, and each child takes some.
+_GPU_MEMORY = 0.8
 
 # What is started. Tests put a worker in its place that lacks layers of the sandbox.
 _PROGRAM = ("-m", "autograder.worker")
@@ -52,6 +55,7 @@ class Pool:
         self._workplace = Workplace()
         self._folder = self._workplace.folder
         self.gate = Gate()
+        self.gpu_memory = Shares(_GPU_MEMORY)
         self._lock = threading.Lock()
         self._next_id = 0
         self._exits: dict[int, Exit | None] = {}

@@ -12,6 +12,7 @@ from autograder.catalogue import Course, Exercise
 from autograder.errors import CourseError
 
 _SEEN_ON = re.compile(r"^# seen on: (cpu|cuda)$", re.MULTILINE)
+AGAIN = "__again"
 EQUIVALENT = "equivalent_mutants.toml"
 
 
@@ -27,6 +28,11 @@ class Variant:
     @property
     def label(self) -> str:
         return f"{self.exercise.id}/{self.name}"
+
+    @property
+    def is_second(self) -> bool:
+        """Whether this is a known mistake's second kernel, restructured and renamed."""
+        return self.name.endswith(AGAIN)
 
 
 def mistakes(course: Course) -> Iterator[Variant]:

@@ -16,7 +16,7 @@ from autograder.errors import MarkerError
 from autograder.plan import Reference
 from autograder.release.stubs import generate_stubs
 from autograder.result import ExerciseResult, RunResult
-from autograder.selfcheck._mistakes import Variant, equivalent_mutants, mistakes, unusual
+from autograder.selfcheck._mistakes import AGAIN, Variant, equivalent_mutants, mistakes, unusual
 from autograder.selfcheck._mutants import Mutant, mutants
 from autograder.session import Grader, Request
 
@@ -75,14 +75,19 @@ class SelfCheck:
         show: Show | None = None,
         mistake: str | None = None,
         exercises: Sequence[Exercise] = (),
+        quick: bool = False,
     ) -> None:
-        """``exercises`` are those to prove things of, and to find harmed by a mistake of another; none means all."""
+        """``exercises`` are those to prove things of, and to find harmed by a mistake of another; none means all.
+
+        ``quick`` tries one wrong kernel of each known mistake instead of both.
+        """
         self._course = course
         self._exercises = tuple(exercises) or course.exercises
         self._grader = grader
         self._jobs = jobs
         self._show = show
         self._mistake = mistake
+        self._quick = quick
         self._reference = Reference.load(course, None)
 
     def run(self, name: str, step: Step) -> Proof:
@@ -173,6 +178,8 @@ class SelfCheck:
 
     def _mistakes(self, proof: Proof, step: Step) -> None:
         wanted = [variant for variant in mistakes(self._course) if self._mistake in (None, variant.label)]
+        if self._quick:
+            wanted = [variant for variant in wanted if not variant.is_second]
         for variant, result in self._each_variant(wanted, proof, step):
             own = next(item for item in result.exercises if item.id == variant.exercise.id)
             if own.passed:
@@ -304,7 +311,7 @@ def _misnamed(variant: Variant, result: ExerciseResult, device: str) -> str | No
     from autograder.judge.diagnosis import load_mistakes
 
     known = load_mistakes(variant.exercise.mistakes)
-    name = known.stands_for(variant.name.removesuffix("__again"), device)
+    name = known.stands_for(variant.name.removesuffix(AGAIN), device)
     said = result.diagnosis[0].mistake if result.diagnosis else None
     ran_out = device == "cuda" and result.outcome == "timeout"  # there a compiler may take all the time there is
     if said == name or (said is None and (name not in known.names or ran_out)):

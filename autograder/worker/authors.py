@@ -32,10 +32,14 @@ class Authors:
     * ``stores_of_other_lanes``: a program stores different values with tiles of two arrangements;
     * ``loads_of_another``: a program loads what another has stored;
     * ``loads_of_other_lanes``: a program loads what it has stored itself, with a tile of another arrangement.
+
+    ``shares`` holds how many elements of each output the busiest program has stored.
     """
 
     def __init__(self) -> None:
         self.disputed: dict[str, int] = {}
+        self.shares: dict[str, int] = {}
+        self._stored: dict[tuple[str, int], int] = {}
         self._programs: dict[str, Any] = {}
         self._lanes: dict[str, Any] = {}
         self._shapes: dict[tuple[int, ...], int] = {}
@@ -44,6 +48,7 @@ class Authors:
         """Forget who has stored what: a launch sees all that an earlier one has stored."""
         self._programs.clear()
         self._lanes.clear()
+        self._stored.clear()
 
     def barrier(self) -> None:
         """From here on each thread of the program sees what the others have stored."""
@@ -67,7 +72,7 @@ class Authors:
     def store(self, buffer: Buffer, addresses: Any, active: Any, values: Any) -> None:
         """Note a store that is about to be made; ``values`` are those of the active lanes."""
         elements, lanes = self._touched(buffer, addresses, active)
-        size = buffer.tensor.numel()
+        size = buffer.memory.numel()
         programs = self._programs.setdefault(buffer.name, np.full(size, _NOBODY, dtype=np.int64))
         authors = self._lanes.setdefault(buffer.name, np.full(size, _NOBODY, dtype=np.int64))
         again = programs[elements] != _NOBODY
@@ -77,6 +82,10 @@ class Authors:
             self._dispute("stores_of_another", buffer, elements, different & ~own)
             others = (authors[elements] != lanes) & (authors[elements] != _EVERYBODY)
             self._dispute("stores_of_other_lanes", buffer, elements, different & own & others)
+        # Programs run one after another: what a program has once stored stays its own until it ends.
+        fresh = len(np.unique(elements[programs[elements] != _program()]))
+        share = self._stored[buffer.name, _program()] = self._stored.get((buffer.name, _program()), 0) + fresh
+        self.shares[buffer.name] = max(share, self.shares.get(buffer.name, 0))
         programs[elements] = _program()
         authors[elements] = lanes
 
@@ -87,19 +96,22 @@ class Authors:
         self._dispute("stores_twice", buffer, elements, different)
 
     def measurements(self) -> Mapping[str, float]:
-        return {name: float(element) for name, element in self.disputed.items()}
+        shares = {f"largest_share.{name}": float(count) for name, count in self.shares.items()}
+        return shares | {name: float(element) for name, element in self.disputed.items()}
 
     def _touched(self, buffer: Buffer, addresses: Any, active: Any) -> tuple[Any, Any]:
         """The buffer's elements behind the addresses that lie in it, and which lane of which shape has each."""
         number = self._shapes.setdefault(active.shape, len(self._shapes))
         lanes = np.flatnonzero(active) + number * _LANES_OF_A_TILE
         inside = _inside(buffer, addresses)
-        offsets = (addresses[inside] - np.uint64(buffer.tensor.data_ptr())).astype(np.int64)
-        return offsets // buffer.tensor.element_size(), lanes[inside]
+        offsets = (addresses[inside] - np.uint64(buffer.memory.data_ptr())).astype(np.int64)
+        return offsets // buffer.memory.element_size(), lanes[inside]
 
     def _dispute(self, kind: str, buffer: Buffer, elements: Any, which: Any) -> None:
         if which.any():
-            self.disputed.setdefault(f"{kind}.{buffer.name}", int(elements[np.argmax(which)]))
+            element = buffer.element(int(elements[np.argmax(which)]))
+            if element is not None:  # what is stored to a gap is noticed as such
+                self.disputed.setdefault(f"{kind}.{buffer.name}", element)
 
 
 def _program() -> int:
@@ -108,14 +120,14 @@ def _program() -> int:
 
 
 def _inside(buffer: Buffer, addresses: Any) -> Any:
-    start = buffer.tensor.data_ptr()
-    end = start + buffer.tensor.numel() * buffer.tensor.element_size()
+    start = buffer.memory.data_ptr()
+    end = start + buffer.memory.numel() * buffer.memory.element_size()
     return (addresses >= start) & (addresses < end)
 
 
 def _memory(buffer: Buffer) -> Any:
     """The buffer's elements as integers of the same bits."""
-    return buffer.tensor.reshape(-1).view(_BITS[buffer.tensor.element_size()]).numpy()
+    return buffer.memory.view(_BITS[buffer.memory.element_size()]).numpy()
 
 
 def _bits_of(buffer: Buffer, values: Any, addresses: Any) -> Any:

@@ -37,6 +37,9 @@ from autograder.worker.sandbox import Confinement
 
 _MAX_REQUEST = 4 * 1024**3
 
+# Bytes of GPU memory that torch may hold on to between two checks.
+_MOST_KEPT = 1 << 30
+
 _Frame = tuple[Mapping[str, Any], memoryview]
 
 
@@ -148,25 +151,30 @@ class _Runner:
             return CheckReply(check.id, self._failure.outcome, self._failure.message, self._failure.line)
         renew_cpu_limit(self._job.limits)
         reply, fatal = self._run_check(check)
+        if self._job.device == "cuda" and not fatal and torch.cuda.memory_reserved() > _MOST_KEPT:
+            torch.cuda.empty_cache()  # for other children, which cannot take what torch keeps here
         # A CUDA error sticks to the process, and a launch that broke off may have left the interpreter in a state of
         # its own: the pool goes on with a fresh process.
         return replace(reply, leaving=fatal or (self._job.device == "cpu" and reply.outcome != RAN))
 
     def _run_check(self, check: CheckJob) -> tuple[CheckReply, bool]:
         device = self._job.device
-        inputs = {name: memory.allocate_input(name, raw, device) for name, raw in check.inputs.items()}
-        outputs = {
-            name: memory.allocate_output(name, shape, getattr(torch, dtype), device)
-            for name, (dtype, shape) in self._promise[check.id].items()
-        }
-        every = [*inputs.values(), *outputs.values()]
+        strides = self._launch_file.strides(check.case)
         measurements: dict[str, float] = {}
         self._recorder = Recorder(self._file, self._job.module) if self._job.recording and device == "cpu" else None
         start = time.perf_counter()
         try:
+            inputs = {
+                name: memory.allocate_input(name, raw, device, strides.get(name)) for name, raw in check.inputs.items()
+            }
+            outputs = {
+                name: memory.allocate_output(name, shape, getattr(torch, dtype), device, strides.get(name))
+                for name, (dtype, shape) in self._promise[check.id].items()
+            }
+            start = time.perf_counter()
             measurements = self._launch(check, inputs, outputs)
             seconds = time.perf_counter() - start
-            memory.verify(every)
+            memory.verify([*inputs.values(), *outputs.values()])
         except Exception as error:  # noqa: BLE001 - whatever a kernel raises
             dtypes = {raw.dtype for raw in check.inputs.values()}
             failure = explain(error, self._file, self._job.module, dtypes=dtypes)

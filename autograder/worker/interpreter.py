@@ -33,9 +33,9 @@ class MemoryGuard:
 
     def __init__(self, native: Any, buffers: list[Buffer], allow_atomics: bool) -> None:
         self._native = native
-        self._buffers = sorted(buffers, key=lambda buffer: buffer.tensor.data_ptr())
-        self._starts = np.array([buffer.tensor.data_ptr() for buffer in self._buffers], dtype=np.uint64)
-        sizes = [buffer.tensor.numel() * buffer.tensor.element_size() for buffer in self._buffers]
+        self._buffers = sorted(buffers, key=lambda buffer: buffer.memory.data_ptr())
+        self._starts = np.array([buffer.memory.data_ptr() for buffer in self._buffers], dtype=np.uint64)
+        sizes = [buffer.memory.numel() * buffer.memory.element_size() for buffer in self._buffers]
         self._ends = self._starts + np.array(sizes, dtype=np.uint64)
         self._bounds = [(int(start), int(end)) for start, end in zip(self._starts, self._ends, strict=True)]
         self._allow_atomics = allow_atomics
@@ -127,7 +127,7 @@ class MemoryGuard:
         offset = (address - tensor.data_ptr()) / tensor.element_size()
         if offset != int(offset):
             raise Violation(f"The kernel {verb} at an address that is not aligned to an element of {buffer.name}.")
-        limit = 64 * max(tensor.numel(), 1024)
+        limit = 64 * max(buffer.memory.numel(), 1024)
         if not -limit < offset < limit:
             raise Violation(f"The kernel {verb} far outside its tensors. Check the pointer arithmetic and the mask.")
         raise Violation(
@@ -205,7 +205,9 @@ def _undefined(ptrs: Any) -> Any:
 
 
 def _element(offset: int, tensor: torch.Tensor) -> str:
-    """Element ``offset`` of a contiguous tensor in words: "row 20, column 0" for a matrix."""
+    """The element at a place in memory in words: "row 20, column 0" for a contiguous matrix."""
+    if not tensor.is_contiguous():
+        return f"the place {offset} elements behind its first one"
     if offset < 0:
         return "one element before its start" if offset == -1 else f"{-offset} elements before its start"
     if tensor.ndim > 2 and tensor.numel():

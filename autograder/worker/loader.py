@@ -38,7 +38,7 @@ def student_file(job: Job, folder: Path) -> Path:
 
 
 def load_launch(path: Path) -> types.SimpleNamespace:
-    """The trusted launch file's ``outputs`` and ``launch``.
+    """The trusted launch file's ``outputs``, ``launch`` and ``strides``; without one, all tensors are contiguous.
 
     A file that is as it was is loaded once in a process and the children it has from then on.  Triton reads the source
     of the file's kernels back only when they are launched, and by then the file may be out of reach: its text is kept
@@ -58,7 +58,11 @@ def load_launch(path: Path) -> types.SimpleNamespace:
         for value in list(module.__dict__.values()):
             if isinstance(value, KernelInterface):
                 value.rewrite()  # the interpreter's own preparation of a kernel, which each child would do again
-    launch = types.SimpleNamespace(outputs=module.__dict__["outputs"], launch=module.__dict__["launch"])
+    launch = types.SimpleNamespace(
+        outputs=module.__dict__["outputs"],
+        launch=module.__dict__["launch"],
+        strides=module.__dict__.get("strides", lambda case: {}),
+    )
     _launches[str(path)] = stamp, launch
     return launch
 

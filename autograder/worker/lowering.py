@@ -45,10 +45,11 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A tensor as a launch sees it: shape and dtype, no data.  Contiguous."""
+    """A tensor as a launch sees it: shape and dtype, no data.  Contiguous, where no ``strides`` are said."""
 
     shape: tuple[int, ...]
     dtype: str
+    strides: tuple[int, ...] | None = None
 
     def numel(self) -> int:
         size = 1
@@ -57,6 +58,8 @@ class Described:
         return size
 
     def stride(self, dimension: int) -> int:
+        if self.strides is not None:
+            return self.strides[dimension]
         size = 1
         for length in self.shape[dimension % len(self.shape) + 1 :]:
             size *= length
@@ -108,9 +111,13 @@ def record(launch: Any, student: Any, cases: Sequence[Mapping[str, Any]]) -> lis
         variants.setdefault(variant.key, variant)
 
     for entry in cases:
-        inputs = {name: Described(tuple(shape), dtype) for name, (dtype, shape) in entry["inputs"].items()}
+        strides = launch.strides(entry["case"])
+        inputs = {
+            name: Described(tuple(shape), dtype, strides.get(name)) for name, (dtype, shape) in entry["inputs"].items()
+        }
         outputs = {
-            name: Described(tuple(shape), dtype) for name, (shape, dtype) in launch.outputs(entry["case"]).items()
+            name: Described(tuple(shape), dtype, strides.get(name))
+            for name, (shape, dtype) in launch.outputs(entry["case"]).items()
         }
         launch.launch(run, student, entry["case"], inputs, outputs)
     return list(variants.values())

@@ -193,8 +193,8 @@ class Recorder:
 
     def _note_load(self, addresses: Any, inputs: Sequence[Buffer]) -> None:
         for buffer in inputs:
-            start, size = buffer.tensor.data_ptr(), buffer.tensor.element_size()
-            inside = addresses[(addresses >= start) & (addresses < start + buffer.tensor.numel() * size)]
+            start, size = buffer.memory.data_ptr(), buffer.memory.element_size()
+            inside = addresses[(addresses >= start) & (addresses < start + buffer.memory.numel() * size)]
             if inside.size:
                 width = max(1, buffer.tensor.numel() // max(1, buffer.tensor.shape[0]))
                 self._loads.setdefault(buffer.name, []).append(np.unique((inside - start) // size // width))

@@ -63,7 +63,7 @@ def test_lessons_cases_and_choices_complete(monkeypatch: pytest.MonkeyPatch, cou
     assert completed("grade check flash_attention --case ", monkeypatch) == checks
     assert completed("grade trace flash_attention --case ", monkeypatch)[0] == exercise.traces[0].id
     assert completed("grade --device c", monkeypatch) == ["cpu", "cuda"]
-    assert completed("course grade x --exercise fl", monkeypatch) == ["flash_attention"]
+    assert completed("course grade x --exercise flash_at", monkeypatch) == ["flash_attention"]
     assert completed("course grade x --lesson ", monkeypatch) == lessons
 
 
@@ -96,7 +96,7 @@ def test_bash_completes_with_the_script(tmp_path: Path) -> None:
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m autograder.cli.grade "$@"\n')
     program.chmod(0o755)
     script = CliRunner().invoke(grade_program.cli, ["completion", "bash"], standalone_mode=False).output
-    line = "COMP_WORDS=(grade hint fl); COMP_CWORD=2; _grade_completion grade; echo ${COMPREPLY[@]}"
+    line = "COMP_WORDS=(grade hint flash_at); COMP_CWORD=2; _grade_completion grade; echo ${COMPREPLY[@]}"
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run(
         [bash, "-c", f"{script}\n{line}"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False

@@ -35,6 +35,17 @@ def test_the_bar_is_four_times_torchs_error_where_that_is_larger() -> None:
     assert not compare("o", "close", exact + 0.0041, exact, plain, None).ok
 
 
+def test_twice_is_twice_torchs_error_and_never_less_than_one_rounding() -> None:
+    exact = torch.tensor([1.0, 2.0], dtype=torch.float64)
+    rough = torch.tensor([1.0, 2.01], dtype=torch.float64).half()
+    error = float((rough.double() - exact).abs().max())
+    assert compare("o", "twice", exact + 1.99 * error, exact, rough, None).ok
+    assert not compare("o", "twice", exact + 2.01 * error, exact, rough, None).ok
+    rounding = 2 * torch.finfo(torch.float16).eps
+    assert compare("o", "twice", exact + 0.99 * rounding, exact, exact.half(), None).ok
+    assert not compare("o", "twice", exact + 1.01 * rounding, exact, exact.half(), None).ok
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
 def test_a_special_value_in_place_of_a_number_never_passes(value: float) -> None:
     exact = torch.ones(4, 3, dtype=torch.float64)

@@ -17,6 +17,7 @@ from autograder.release.lesson_notebooks import lesson_notebooks
 from autograder.release.spans import function_spans
 from autograder.release.stubs import generate_stubs
 from autograder.session import Grader, Request
+from tests.lessons import of_lesson
 
 ROOT = Path(__file__).parents[2]
 
@@ -97,9 +98,9 @@ def test_a_notebook_scores_as_its_files_do_with_hidden_checks(
     course: Course, notebooks: dict[str, str], tmp_path: Path
 ) -> None:
     """One answer is wrong, so that there is more to compare than full marks."""
-    lesson = next(lesson for lesson in course.lessons if lesson.number == 7)
+    exercises = of_lesson(course, 7)
     files = tmp_path / "files"
-    for stub in dict.fromkeys(exercise.stub for exercise in lesson.exercises):
+    for stub in dict.fromkeys(exercise.stub for exercise in course.exercises if exercise.lesson == 7):
         text = (ROOT / "solutions" / stub).read_text(encoding="utf-8")
         (files / stub).parent.mkdir(parents=True, exist_ok=True)
         (files / stub).write_text(text.replace("acc * alpha[:, None]", "acc"), encoding="utf-8")
@@ -108,13 +109,13 @@ def test_a_notebook_scores_as_its_files_do_with_hidden_checks(
     reference = Reference.load(course, load_secret(tmp_path / ".secret"))
     with Grader(course, "cpu", targets="off") as grader:
         by_files, by_notebook = (
-            grader.grade(Request(place, lesson.exercises, reference=reference, diagnose=False, thorough=False))
+            grader.grade(Request(place, exercises, reference=reference, diagnose=False, thorough=False))
             for place in (files, path)
         )
     scores = [(item.id, item.outcome, item.score) for item in by_files.exercises]
     assert [(item.id, item.outcome, item.score) for item in by_notebook.exercises] == scores
     assert len({outcome for _, outcome, _ in scores}) > 1
     assert any(check.hidden and check.outcome == "pass" for item in by_notebook.exercises for check in item.checks)
-    assert len(by_notebook.notes) == len(lesson.exercises)
+    assert len(by_notebook.notes) == len(exercises)
     assert all(note.endswith("; the one in the %%exercise cell counts.") for note in by_notebook.notes)
     assert all(item.cell is not None for item in by_notebook.exercises)

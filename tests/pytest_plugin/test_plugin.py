@@ -146,7 +146,7 @@ def test_a_selected_check_runs_alone_and_passes(warm: Counting, student: Path, r
 def test_k_and_x_work_as_always(warm: Counting, student: Path, run: Run, items: Items) -> None:
     solve(student, FLASH, WRONG)
     run(LESSON, "-k", "online_softmax_update and one_chunk").assert_outcomes(passed=1, deselected=items() - 1)
-    stopped = run(LESSON, "-x")
+    stopped = run(FLASH, "-x")
     stopped.assert_outcomes(passed=1, failed=1)
     assert warm.runs == ["online_softmax_update"] * 2
 

@@ -17,6 +17,7 @@ from autograder.reports.course_map import print_map, print_titles
 from autograder.reports.terminal import make_console
 from autograder.result import Environment, ExerciseResult, RunResult, Sandbox
 from autograder.standing import CHANGED, FAILING, NOT_STARTED, PARTIAL, PASSED, STATES, UNGRADED, Standing, standings
+from tests.lessons import of_lesson
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = Environment("cpu", None, "3.9", "2.13", "2.4", "3.11")
@@ -25,7 +26,8 @@ ENVIRONMENT = Environment("cpu", None, "3.9", "2.13", "2.4", "3.11")
 @pytest.fixture
 def course(course: Course) -> Course:
     """Lesson 7 alone, whose exercises build on each other."""
-    return replace(course, lessons=tuple(lesson for lesson in course.lessons if lesson.number == 7))
+    lessons = (replace(lesson, exercises=of_lesson(course, 7)) for lesson in course.lessons if lesson.number == 7)
+    return replace(course, lessons=tuple(lessons))
 
 
 def made_up(model: Exercise) -> Course:

@@ -16,6 +16,7 @@ from autograder.protocol import CheckJob, CheckReply, Job
 from autograder.release.stubs import generate_stubs
 from autograder.result import ExerciseResult, RunResult
 from autograder.session import Grader, Request
+from tests.lessons import of_lesson
 
 ROOT = Path(__file__).parents[2]
 ONE_SHOT, FLASH = "lesson7/one_shot_attention.py", "lesson7/flash_attention.py"
@@ -35,8 +36,7 @@ def run(course: Course, cpu_grader: Grader, tmp_path: Path) -> Callable[..., Run
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         reference = Reference.load(course, None) if official else None
-        lesson_7 = tuple(exercise for exercise in course.exercises if exercise.lesson == 7)
-        return cpu_grader.grade(Request(tmp_path, lesson_7, seed, reference))
+        return cpu_grader.grade(Request(tmp_path, of_lesson(course, 7), seed, reference))
 
     return run
 

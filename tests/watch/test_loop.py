@@ -19,6 +19,7 @@ from autograder.watch._loop import Settings, _Watch
 from autograder.watch._saves import Save
 from autograder.watch._voice import KEYS, Voice
 from autograder.watch._work import ANEW, Done
+from tests.lessons import of_lesson
 
 ENVIRONMENT = Environment("cpu", None, "3.9", "2.13", "2.4", "3.11")
 TARGETS_PASS = CheckResult("gpu_targets", "target", 1.0, False, "pass", "It compiles.", "")
@@ -81,7 +82,8 @@ class Table:
 @pytest.fixture
 def course(course: Course) -> Course:
     """Lesson 7 alone, so that its exercises come one after another."""
-    return replace(course, lessons=tuple(lesson for lesson in course.lessons if lesson.number == 7))
+    lessons = (replace(lesson, exercises=of_lesson(course, 7)) for lesson in course.lessons if lesson.number == 7)
+    return replace(course, lessons=tuple(lessons))
 
 
 @pytest.fixture

@@ -159,8 +159,24 @@ def test_what_would_depend_on_the_order_is_measured(pool: Pool, tmp_path: Path, 
     body, expected = DISPUTES[name]
     reply = launch(pool, tmp_path, "x = tl.load(a_ptr + offs); " + body, grid=2)
     assert reply.outcome == "ran", reply
-    usual = ("total_load", "largest_load", "largest_dimension")
+    usual = ("total_load", "largest_load", "largest_share", "largest_dimension")
     assert {key: value for key, value in reply.measurements.items() if not key.startswith(usual)} == expected
+
+
+SHARES = {
+    "each_its_part": ("tl.store(o_ptr + 16 * tl.program_id(0) + part, tl.load(a_ptr + part))", 16),
+    "both_do_all": ("tl.store(o_ptr + offs, tl.load(a_ptr + offs))", 32),
+    "the_last_does_all": ("tl.store(o_ptr + offs, tl.load(a_ptr + offs), mask=offs < 32 * tl.program_id(0))", 32),
+    "twice_the_same_part": ("tl.store(o_ptr + part, 1.0 + part); tl.store(o_ptr + part, 1.0 + part)", 16),
+    "lanes_collide": ("tl.store(o_ptr + part // 2, 1.0 + part // 2)", 8),
+}
+
+
+@pytest.mark.parametrize("name", list(SHARES))
+def test_how_much_one_program_stores_is_measured(pool: Pool, tmp_path: Path, name: str) -> None:
+    body, expected = SHARES[name]
+    reply = launch(pool, tmp_path, "part = tl.arange(0, 16); " + body, grid=2)
+    assert reply.measurements["largest_share.o"] == expected, reply
 
 
 def test_a_launch_may_read_what_an_earlier_one_has_stored(pool: Pool, tmp_path: Path) -> None:

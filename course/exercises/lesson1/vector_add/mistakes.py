@@ -169,6 +169,14 @@ ALIASES = {"store_without_mask_of_zeros": "store_without_mask"}
 
 SIGNS = (
     (
+        "does_the_work_of_all",
+        "fail",
+        r"^The result is right\b.*\bone program stores",
+        "One program does the work of all: its loop goes through the whole vectors.\n\n"
+        "The launch starts a program for each block, and they run side by side. What is left of the loop if each program "
+        "adds its own block only?",
+    ),
+    (
         "arange_of_n",
         "compile-error",
         r"tl\.arange takes compile-time constants only",

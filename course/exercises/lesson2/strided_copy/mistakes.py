@@ -92,7 +92,7 @@ def _kernel(
     if not gap:
         return {"y": y}
     unwritten = y == UNWRITTEN
-    between = (unwritten | torch.isnan(y))[:, case["m"] :]
+    between = unwritten[:, case["m"] :]
     return {"y": torch.where(unwritten, _NAN, y)[:, : case["m"]], "between": between}
 
 

@@ -53,10 +53,14 @@ def observe(case, inputs, outputs):
 
 
 def limits(case):
-    """Proof of streaming, for the long row: no load takes more than a chunk, and x is read twice at the most."""
+    """A program's part is one tile of rows. Proof of streaming, for the long row: no load takes more than a chunk, x is
+    read twice at the most, and y not at all."""
+    part = dict.fromkeys(("largest_share.y", "largest_share.y_other"), case["block_m"] * case["n"])
     if not case["streaming"]:
-        return {}
+        return part
     return {
+        **part,
+        "total_load.y": 0,
         "largest_load.x": case["block_m"] * case["block_n"],
         "total_load.x": 2 * case["m"] * case["n"],
         "largest_dimension": max(case["block_m"], case["block_n"]),

@@ -49,11 +49,14 @@ def observe(case, inputs, outputs):
 
 
 def limits(case):
-    """For the long sum: no load takes more than a tile, and each program reads its rows and columns once."""
+    """A program's part of c is one tile; for the long sum: no load takes more than a tile of a or b, and each program
+    reads its rows and columns once."""
+    part = dict.fromkeys(("largest_share.c", "largest_share.c_other"), case["block_m"] * case["block_n"])
     if not case["streaming"]:
-        return {}
+        return part
     tiles_m, tiles_n = -(-case["m"] // case["block_m"]), -(-case["n"] // case["block_n"])
     return {
+        **part,
         "largest_load.a": case["block_m"] * case["block_k"],
         "largest_load.b": case["block_k"] * case["block_n"],
         "total_load.a": tiles_n * case["m"] * case["k"],

@@ -48,11 +48,14 @@ def observe(case, inputs, outputs):
 
 
 def limits(case):
-    """Proof that each weight is read once, for one case: in tiles of the block sizes, and x once a tile of rows."""
+    """A program's part of partial and y is one tile of rows. Proof that each weight is read once, for one case: in tiles
+    of the block sizes, and x once a tile of rows."""
+    part = dict.fromkeys(("largest_share.partial", "largest_share.y"), case["block_n"])
     if not case.get("counted"):
-        return {}
+        return part
     tiles = -(-case["rows"] // case["block_n"])
     return {
+        **part,
         "largest_load.w": case["block_n"] * case["block_k"],
         "total_load.w": case["rows"] * case["columns"],
         "total_load.x": tiles * case["columns"],

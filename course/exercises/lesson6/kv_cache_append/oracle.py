@@ -38,6 +38,11 @@ def oracle(case, inputs):
     return {**caches, "untouched": true, "same": true}
 
 
+def limits(case):
+    """Each token is loaded by one program."""
+    return {f"total_load.{name}": case["tokens"] * case["width"] for name in "kv"}
+
+
 def observe(case, inputs, outputs):
     """The caches as they are; which slots are as they were or named by a token, and the same in another order."""
     named = torch.zeros(case["pool"], dtype=torch.bool)

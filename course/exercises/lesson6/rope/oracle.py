@@ -36,6 +36,11 @@ def oracle(case, inputs):
     return {"y": y, "lengths": torch.ones(lengths).bool(), "distances": torch.ones(distances).bool()}
 
 
+def limits(case):
+    """A program's part of y is one token."""
+    return {"largest_share.y": case["heads"] * case["head"]}
+
+
 def _as_complex(case, x):
     """(tokens, heads, head) as complex numbers (tokens, heads, head // 2), one for each pair."""
     pairs = x.unflatten(-1, (-1, 2)) if case["interleaved"] else x.unflatten(-1, (2, -1)).transpose(-1, -2)

@@ -45,13 +45,16 @@ def oracle(case, inputs):
 
 
 def limits(case):
-    """Proof of streaming, for the long case: no load takes more than a chunk of keys, none is read over twice."""
+    """A program's part of o and lse is one query tile. Proof of streaming, for the long case: no load takes more than a
+    chunk of keys, none is read over twice."""
+    part = {"largest_share.o": case["block_m"] * case["head"], "largest_share.lse": case["block_m"]}
     if not case["streaming"]:
-        return {}
+        return part
     programs = -(-case["seqlen_q"] // case["block_m"])
     sequence = programs * case["seqlen_k"] * case["head"]
     chunk = case["block_n"] * case["head"]
     return {
+        **part,
         "largest_load.k": chunk,
         "largest_load.v": chunk,
         "total_load.k": 2 * sequence,
@@ -83,10 +86,10 @@ def tile(case, program):
 
 
 def _scores(case, inputs, program):
-    """s (rows, seqlen_k) of a program's rows, -inf for keys that a row may not see."""
+    """s (rows, seqlen_k) of a program's rows, -inf for keys that a row may not see; causal where there is no switch."""
     first, rows, _ = tile(case, program)
     s = case["scale"] * (inputs["q"][first : first + rows] @ inputs["k"].T)
-    if case["causal"]:
+    if case.get("causal", True):
         reach = torch.arange(first, first + rows)[:, None] + case["seqlen_k"] - case["seqlen_q"]
         s = s.masked_fill(torch.arange(case["seqlen_k"])[None, :] > reach, float("-inf"))
     return s

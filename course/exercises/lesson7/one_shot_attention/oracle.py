@@ -32,3 +32,8 @@ def oracle(case, inputs):
         future = torch.ones_like(s, dtype=torch.bool).triu(1)
         s = s.masked_fill(future, float("-inf"))
     return {"o": torch.softmax(s, dim=1) @ inputs["v"]}
+
+
+def limits(case):
+    """A program's part of o is one query tile."""
+    return {"largest_share.o": case["block_m"] * case["head"]}

@@ -1,0 +1,215 @@
+"""What wrong kernels store that leave out chunks of the future: a torch model of each known mistake, with words for it.
+
+In poisoned cases the rows that see poison are left out, as the oracle leaves them out.
+"""
+
+from types import SimpleNamespace
+
+import torch
+
+INF = float("inf")
+
+
+def _kernel(case, inputs, **steps):
+    """Query tile by query tile, chunk by chunk; each of ``steps`` replaces one step by a function of the state t."""
+
+    def step(name):
+        return steps.get(name, _STEPS[name])(t)
+
+    nq, nk, block_m, block_n = case["seqlen_q"], case["seqlen_k"], case["block_m"], case["block_n"]
+    o, lse = (torch.empty(nq, width, dtype=torch.float64) for width in (case["head"], 1))
+    for first in range(0, nq, block_m):
+        t = SimpleNamespace(**case, first=first, offset=nk - nq)
+        t.row = (first + torch.arange(block_m))[:, None]
+        q = inputs["q"][t.row[:, 0].clamp(max=nq - 1)]
+        t.m, t.l = (torch.full((block_m, 1), x).double() for x in (-INF, 0.0))
+        t.acc = torch.zeros(block_m, case["head"]).double()
+        for start in step("starts"):
+            j = start + torch.arange(block_n)
+            t.column, real = j[None, :], (j < nk)[:, None]
+            k, v = (torch.where(real, inputs[name][j.clamp(max=nk - 1)], 0.0) for name in "kv")
+            s = torch.where(step("seen"), q @ k.T * case["scale"], -INF)
+            m_new = torch.maximum(t.m, s.amax(1, keepdim=True))
+            t.m_new = m_new
+            anchor = step("anchor")
+            alpha, p = torch.exp(t.m - anchor), torch.exp(s - anchor)
+            t.l, t.acc, t.m = t.l * alpha + p.sum(1, keepdim=True), t.acc * alpha + p @ v, m_new
+        t.safe = torch.where(t.l == 0, 1.0, t.l)
+        rows = min(block_m, nq - first)
+        o[first : first + rows] = (t.acc / step("divisor"))[:rows]
+        lse[first : first + rows] = (t.m + t.safe.log())[:rows]
+    clean = nq - case["poisoned"]
+    return {"o": o[:clean], "lse": lse[:clean, 0]}
+
+
+def _end(t):
+    return min(t.first + t.block_m + t.offset, t.seqlen_k)
+
+
+def _until(end):
+    return {"starts": lambda t: range(0, end(t), t.block_n)}
+
+
+_STEPS = {
+    **_until(_end),
+    "seen": lambda t: (t.column <= t.row + t.offset) & (t.column < t.seqlen_k),
+    "anchor": lambda t: torch.where(t.m_new == -INF, 0.0, t.m_new),
+    "divisor": lambda t: t.safe,
+}
+
+
+def nothing_skipped(case, inputs):
+    """Every query tile walks over all keys, those in its future too, and hides them afterwards.
+
+    A weight of 0 does not help against a value that is NaN. Which is the last key that the last row of a tile sees?
+    The walk can end there.
+    """
+    return _kernel(case, inputs, **_until(lambda t: t.seqlen_k))
+
+
+def diagonal_skipped(case, inputs):
+    """The walk ends before the chunks on the diagonal: their visible keys are never seen.
+
+    Which is the last key that the last row of a query tile may see? The walk has to reach it.
+    """
+    return _kernel(case, inputs, **_until(lambda t: t.first + t.offset))
+
+
+def bound_without_offset(case, inputs):
+    """The walk ends at the row's own number: with fewer queries than keys it stops too soon, with more too late.
+
+    Which is the last key that a query may see if there are more keys than queries? Look at the end of the walk.
+    """
+    return _kernel(case, inputs, **_until(lambda t: min(t.first + t.block_m, t.seqlen_k)))
+
+
+def bound_by_key_tile(case, inputs):
+    """The end of the walk is worked out with BLOCK_N where the height of the query tile counts.
+
+    Which is the last row of a query tile? Look at the end of the walk where BLOCK_M and BLOCK_N differ.
+    """
+
+    def end(t):
+        return min((t.first // t.block_m + 1) * t.block_n + t.offset, t.seqlen_k)
+
+    return _kernel(case, inputs, **_until(end))
+
+
+def whole_chunks_only(case, inputs):
+    """The last chunk that a tile needs is left out where only a part of it is visible.
+
+    If the last visible key is number 40 and BLOCK_N is 32, how many chunks does the tile need?
+    """
+    return _kernel(case, inputs, **_until(lambda t: _end(t) // t.block_n * t.block_n))
+
+
+def one_chunk_too_many(case, inputs):
+    """Where the visible keys end with a chunk, the one behind it is read as well.
+
+    If the last visible key is number 31 and BLOCK_N is 32, at which key does the walk end? Is the end of a range in it?
+    """
+    return _kernel(case, inputs, **_until(lambda t: min(_end(t) + 1, t.seqlen_k)))
+
+
+def mask_left_out(case, inputs):
+    """Chunks of the future are left out, and within the chunks that are read nothing is hidden.
+
+    A chunk on the diagonal is visible to some rows of the tile and not to others. What keeps them apart?
+    """
+    return _kernel(case, inputs, seen=lambda t: t.column < t.seqlen_k)
+
+
+def aligned_at_the_first_key(case, inputs):
+    """Mask and walk are aligned at the first key: right only where there are as many queries as keys.
+
+    The last query sees the last key. Which is the last key that query 0 sees, with 3 queries and 5 keys?
+    """
+    return _kernel(
+        case,
+        inputs,
+        seen=lambda t: (t.column <= t.row) & (t.column < t.seqlen_k),
+        **_until(lambda t: min(t.first + t.block_m, t.seqlen_k)),
+    )
+
+
+def causal_strict(case, inputs):
+    """The mask hides the diagonal too: a query does not see the last key that it may see.
+
+    Does the last query see the last key? Look at the comparison in the mask.
+    """
+    return _kernel(case, inputs, seen=lambda t: (t.column < t.row + t.offset) & (t.column < t.seqlen_k))
+
+
+def first_chunk_always(case, inputs):
+    """A query tile that sees no key reads the first chunk all the same.
+
+    With 64 queries and 32 keys, which keys does query 31 see? Where does the walk of its tile end?
+    """
+    return _kernel(case, inputs, **_until(lambda t: max(_end(t), 1)))
+
+
+def diagonal_twice(case, inputs):
+    """The chunk before the last one that a tile needs is taken in twice.
+
+    Where does the walk over the chunks that all rows see end, and where does the one over the rest begin?
+    """
+
+    def starts(t):
+        chunks = list(range(0, _end(t), t.block_n))
+        return chunks if len(chunks) < 2 else [*chunks[:-1], *chunks[-2:]]
+
+    return _kernel(case, inputs, starts=starts)
+
+
+def guard_missing(case, inputs):
+    """A row that has seen no key yet has maximum -inf, and -inf minus -inf makes it NaN for good.
+
+    In a tile with the first rows that see a key, others see none. Look at both exponents for such a row.
+    """
+    return _kernel(case, inputs, anchor=lambda t: t.m_new)
+
+
+def dead_row_divided_by_zero(case, inputs):
+    """A query that sees no key is divided by a sum of 0: its output is NaN instead of 0.
+
+    What is l_i of a row that has seen no key? Look at the last division.
+    """
+    return _kernel(case, inputs, divisor=lambda t: t.l)
+
+
+MISTAKES = (
+    nothing_skipped,
+    diagonal_skipped,
+    bound_without_offset,
+    bound_by_key_tile,
+    whole_chunks_only,
+    one_chunk_too_many,
+    mask_left_out,
+    aligned_at_the_first_key,
+    causal_strict,
+    first_chunk_always,
+    diagonal_twice,
+    guard_missing,
+    dead_row_divided_by_zero,
+)
+
+# Only their counts tell these from a right kernel, and the counts do not tell them apart.
+ALIASES = dict.fromkeys(("next_chunk_ahead", "loaded_and_left", "two_walks"), "chunks_read_too_often")
+
+SIGNS = (
+    (
+        "chunks_read_too_often",
+        "fail",
+        r"elements of [kv] are loaded in all",
+        "More of k or v is loaded than the chunks that a row of each query tile may see, once each.\n\n"
+        "What is read ahead of its turn, before it is asked whether anybody may see it, or in a second walk? A load "
+        "takes its time whether its values are used or not.",
+    ),
+    (
+        "tf32",
+        "fail",
+        r"tl\.dot rounds its float32 tiles to TF32",
+        "A tl.dot rounds float32 to TF32, as on newer GPUs it does unless told not to: about three digits are left.\n\n"
+        "Look at the arguments of both tl.dot calls.",
+    ),
+)

@@ -1,0 +1,272 @@
+"""What wrong kernels for grouped queries store: a torch model of each known mistake, with words for the student.
+
+A model counts rows of q, k, v and o as the kernel does, programs in the order of the interpreter. What lies behind the
+end of a tensor stops a kernel on CPU; on a GPU it reads as NaN there.
+"""
+
+import math
+from types import SimpleNamespace
+
+import torch
+
+NAN, INF = float("nan"), float("inf")
+UNWRITTEN = torch.finfo(torch.float64).min  # what the grader shows for elements that were never written
+_BAND = 65536  # elements behind the end of a tensor that are known to read as NaN on a GPU
+_STORE = r"(?:stores (?:outside o(?:_twin)?\b|far outside)|wrote past the end of o(?:_twin)?\b)"
+_LOAD = r"loads (?:outside {}(?:_twin)?\b|far outside)"
+
+
+class _StoppedError(Exception):
+    """The kernel does not come to its end; the pattern of the message, or "" where nothing is known of it."""
+
+
+def _load(case, name, memory, rows, live):
+    """Rows of a (rows, head) memory, 0 where they are masked off."""
+    behind = live & (rows >= len(memory))
+    if bool(behind.any()):
+        if case["device"] == "cpu":
+            raise _StoppedError(_LOAD.format(name))
+        if bool((rows[live].max() + 1) * case["head"] > memory.numel() + _BAND):
+            raise _StoppedError
+    read = torch.where(live[:, None], memory[rows.clamp(max=len(memory) - 1)], 0.0)
+    return torch.where(behind[:, None], NAN, read)
+
+
+def _launch(case, inputs, heads_kv, twin, steps):
+    def step(name):
+        return steps.get(name, _STEPS[name])(t)
+
+    q, k, v = (inputs[name].reshape(-1, case["head"]) for name in ("q", f"k{twin}", f"v{twin}"))
+    t = SimpleNamespace(**{**case, "heads_kv": heads_kv})
+    t.true_group = case["heads_q"] // heads_kv
+    o, clash = torch.full_like(q.double(), UNWRITTEN), False
+    grid = math.ceil(case["seqlen_q"] * t.true_group / case["block_m"]), case["batch"] * heads_kv
+    for x in range(grid[0]):
+        for y in range(grid[1]):
+            t.tile, t.pair = step("programs")(x, y)
+            t.packed = t.tile * case["block_m"] + torch.arange(case["block_m"])
+            t.group = step("group")
+            t.batch_index, t.head_kv = step("pair")
+            t.query, t.member = t.packed // t.group, t.packed % t.group
+            t.q_head = step("q_head")
+            t.row = step("row")
+            live = step("live")
+            queries = _load(case, "q", q, t.row, live)
+            m, l = (torch.full((case["block_m"], 1), first).double() for first in (-INF, 0.0))
+            acc = torch.zeros(case["block_m"], case["head"]).double()
+            for start in range(0, case["seqlen_k"], case["block_n"]):
+                t.key = start + torch.arange(case["block_n"])
+                t.column, real = t.key[None, :], t.key < case["seqlen_k"]
+                keys, values = (_load(case, n, z, step("first_key") + t.key, real) for n, z in (("k", k), ("v", v)))
+                keep = step("real")
+                if case["causal"]:
+                    keep = keep & (t.column <= step("causal_row")[:, None] + step("offset"))
+                s = torch.where(keep, queries @ keys.T * case["scale"], -INF)
+                m_new = torch.maximum(m, s.amax(1, keepdim=True))
+                anchor = torch.where(m_new == -INF, 0.0, m_new)
+                t.alpha, p = torch.exp(m - anchor), torch.exp(s - anchor)
+                l, t.acc = l * t.alpha + p.sum(1, keepdim=True), acc
+                acc, m = step("rescaled") + p @ values, m_new
+            to, done = step("o_row")[step("o_live")], (acc / torch.where(l == 0, 1.0, l))[step("o_live")]
+            if bool((to >= len(o)).any()):
+                raise _StoppedError(_STORE)
+            old = o[to]
+            clash = clash or bool(((old != UNWRITTEN) & (old != done)).any()) or len(to.unique()) < len(to)
+            o[to] = done
+    if clash and case["device"] == "cuda":
+        raise _StoppedError
+    return o.reshape(case["batch"], case["heads_q"], case["seqlen_q"], case["head"])
+
+
+def _kernel(case, inputs, **steps):
+    """Each of ``steps`` replaces one step by a function of the state t."""
+    try:
+        o = _launch(case, inputs, case["heads_kv"], "", steps)
+        if not case["twin"]:
+            return {"o": o}
+        other = _launch(case, inputs, case["heads_q"], "_twin", steps)
+    except _StoppedError as stopped:
+        return str(stopped) or {}
+    heads, others = (torch.where(x == UNWRITTEN, NAN, x).flatten(0, 1).flatten(1) for x in (o, other))
+    return {"o": o, "repeated": (heads - others).abs().amax(1) <= 4e-6 * others.abs().amax(1)}
+
+
+_STEPS = {
+    "programs": lambda t: lambda x, y: (x, y),
+    "group": lambda t: t.true_group,
+    "pair": lambda t: divmod(t.pair, t.heads_kv),
+    "q_head": lambda t: t.head_kv * t.group + t.member,
+    "row": lambda t: (t.batch_index * t.heads_q + t.q_head) * t.seqlen_q + t.query,
+    "live": lambda t: t.query < t.seqlen_q,
+    "first_key": lambda t: t.pair * t.seqlen_k,
+    "real": lambda t: t.column < t.seqlen_k,
+    "causal_row": lambda t: t.query,
+    "offset": lambda t: t.seqlen_k - t.seqlen_q,
+    "rescaled": lambda t: t.acc * t.alpha,
+    "o_row": lambda t: t.row,
+    "o_live": lambda t: t.query < t.seqlen_q,
+}
+
+
+def heads_dealt_out(case, inputs):
+    """Query heads are dealt out to key heads in turn, where neighbours belong together.
+
+    With 4 query heads and 2 key heads, which key head do query heads 0 and 1 share?
+    """
+    return _kernel(case, inputs, q_head=lambda t: t.member * t.heads_kv + t.head_kv)
+
+
+def causal_by_packed_row(case, inputs):
+    """The causal mask goes by the packed row, as if each row were a query of its own: it lets the future through.
+
+    Which query is packed row 5 in a group of three? All heads of one query see the same keys.
+    """
+    return _kernel(case, inputs, causal_row=lambda t: t.packed)
+
+
+def causal_offset_of_the_group(case, inputs):
+    """The causal mask takes the number of packed rows for the number of queries.
+
+    The last query is aligned with the last key. How many queries are there, and how many packed rows?
+    """
+    return _kernel(case, inputs, offset=lambda t: t.seqlen_k - t.seqlen_q * t.group)
+
+
+def first_head_of_the_group(case, inputs):
+    """Only the first query head of each group is ever written.
+
+    Which head is packed row 1 of a group of three? Look for what tells rows of one query apart.
+    """
+    return _kernel(case, inputs, q_head=lambda t: t.head_kv * t.group + 0 * t.member)
+
+
+def rows_masked_by_queries(case, inputs):
+    """Packed rows are taken to end at the number of queries: all that follow are never written.
+
+    There is a packed row for each head of each query. How many of them exist?
+    """
+    live = {"live": lambda t: t.packed < t.seqlen_q, "o_live": lambda t: t.packed < t.seqlen_q}
+    return _kernel(case, inputs, **live)
+
+
+def group_is_the_number_of_key_heads(case, inputs):
+    """The number of key heads is taken for the number of query heads that share one.
+
+    With 6 query heads and 2 key heads, how many query heads are there in a group?
+    """
+
+    def exists(t):
+        return t.query < t.seqlen_q
+
+    return _kernel(case, inputs, group=lambda t: t.heads_kv, live=exists, o_live=exists)
+
+
+def batch_by_query_heads(case, inputs):
+    """The batch is found with the number of query heads, where program_id(1) counts key heads.
+
+    With 2 batches, 6 query heads and 2 key heads, which batch has program number 2? The docstring says how it counts.
+    """
+    return _kernel(case, inputs, pair=lambda t: divmod(t.pair, t.heads_q))
+
+
+def output_by_key_heads(case, inputs):
+    """o is stored as if a batch had as many heads as there are of keys: later batches land in earlier ones.
+
+    How many heads does one batch of o have? Compare the offsets of o with those of q.
+    """
+    return _kernel(case, inputs, o_row=lambda t: (t.batch_index * t.heads_kv + t.q_head) * t.seqlen_q + t.query)
+
+
+def rows_as_they_lie(case, inputs):
+    """The packed rows are read in the order of memory, head by head, and the causal mask counts query by query.
+
+    Which query and which head is packed row 1? Do the offsets of q and the mask say the same?
+    """
+    return _kernel(
+        case, inputs, row=lambda t: (t.batch_index * t.heads_q + t.head_kv * t.group) * t.seqlen_q + t.packed
+    )
+
+
+def keys_of_the_first_group(case, inputs):
+    """All groups of a batch read the keys and values of its first key head.
+
+    Which key head does the second program number stand for, and where does it enter into the offsets of k and v?
+    """
+    return _kernel(case, inputs, first_key=lambda t: t.batch_index * t.heads_kv * t.seqlen_k)
+
+
+def batch_forgotten(case, inputs):
+    """All batches read the keys and values of the first one.
+
+    Compare the offsets of k and v with those of q: how does the batch enter into each?
+    """
+    return _kernel(case, inputs, first_key=lambda t: t.head_kv * t.seqlen_k)
+
+
+def program_ids_swapped(case, inputs):
+    """The two program numbers have changed places: tiles of rows are counted by the one that counts groups.
+
+    The docstring says what each of them counts. It goes unnoticed while there are as many tiles as groups.
+    """
+    return _kernel(case, inputs, programs=lambda t: lambda x, y: (y, x))
+
+
+def ghost_columns_unmasked(case, inputs):
+    """Keys that do not exist take part in the softmax with a score of 0: they take weight from the real keys.
+
+    Look at the columns behind the end of the keys, where k reads as 0. What is their score when exp comes?
+    """
+    return _kernel(case, inputs, real=lambda t: t.column >= 0)
+
+
+def acc_not_rescaled(case, inputs):
+    """acc keeps its old measure when a later chunk raises the maximum.
+
+    Look at what happens to acc when m_new is larger than m_i, and compare it with l_i.
+    """
+    return _kernel(case, inputs, rescaled=lambda t: t.acc)
+
+
+def store_without_mask(case, inputs):
+    """Packed rows that do not exist are stored too, where another query or another head lies.
+
+    Compare the mask of the store with that of q.
+    """
+    return _kernel(case, inputs, o_live=lambda t: t.packed >= 0)
+
+
+MISTAKES = (
+    heads_dealt_out,
+    causal_by_packed_row,
+    causal_offset_of_the_group,
+    first_head_of_the_group,
+    rows_masked_by_queries,
+    group_is_the_number_of_key_heads,
+    batch_by_query_heads,
+    output_by_key_heads,
+    rows_as_they_lie,
+    keys_of_the_first_group,
+    batch_forgotten,
+    program_ids_swapped,
+    ghost_columns_unmasked,
+    acc_not_rescaled,
+    store_without_mask,
+)
+
+SIGNS = (
+    (
+        "one_head_at_a_time",
+        "fail",
+        r"elements of [kv] are loaded in all",
+        "More of k or v is loaded than each program reads with one walk over the keys of its group.\n\n"
+        "What walks over them again: each head of the group, or another pass? All rows of the tile need the same chunk "
+        "at the same time.",
+    ),
+    (
+        "tf32",
+        "fail",
+        r"tl\.dot rounds its float32 tiles to TF32",
+        "A tl.dot rounds float32 to TF32, as on newer GPUs it does unless told not to: about three digits are left.\n\n"
+        "Look at the arguments of both tl.dot calls.",
+    ),
+)

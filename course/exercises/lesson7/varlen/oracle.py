@@ -1,0 +1,89 @@
+"""Attention of each packed sequence by itself, unfused, in whatever precision the inputs have."""
+
+import torch
+
+
+def lengths(text):
+    return [int(length) for length in text.split()]
+
+
+def make_inputs(case, generator):
+    """q (total_q, heads, head), k and v (total_k, heads, head), float32; cu_seqlens_q, cu_seqlens_k (batch + 1,) int32.
+
+    ``seqlens_q`` and ``seqlens_k`` are the lengths.  ``spread`` scales the scores.  ``rising`` makes keys grow along
+    all of the packed tensor, so that the keys of the next sequence would take most weight.  With ``turned`` the same
+    sequences are there once more, packed in the opposite order.
+    """
+    seqlens = {"q": lengths(case["seqlens_q"]), "k": lengths(case["seqlens_k"])}
+    shape = (case["heads"], case["head"])
+    q = torch.randn(sum(seqlens["q"]), *shape, generator=generator) * case["spread"]
+    k, v = (torch.randn(sum(seqlens["k"]), *shape, generator=generator) for _ in range(2))
+    if case["rising"]:
+        k = k * torch.linspace(0.2, 3.0, len(k))[:, None, None]
+    inputs = {"q": q, "k": k, "v": v}
+    inputs |= {f"cu_seqlens_{name}": _starts(ls) for name, ls in seqlens.items()}
+    if case["turned"]:
+        inputs |= {f"{name}_turned": _turned(inputs[name], seqlens["q" if name == "q" else "k"]) for name in "qkv"}
+        inputs |= {f"cu_seqlens_{name}_turned": _starts(ls[::-1]) for name, ls in seqlens.items()}
+    return inputs
+
+
+def _starts(seqlens):
+    return torch.tensor([sum(seqlens[:n]) for n in range(len(seqlens) + 1)], dtype=torch.int32)
+
+
+def _turned(x, seqlens):
+    """The sequences of x, which lie along its first axis, in the opposite order."""
+    return torch.cat(x.split(seqlens)[::-1])
+
+
+def oracle(case, inputs):
+    """o (total_q, heads, head) = softmax(s) v and lse (heads, total_q) = log sum exp(s) for s = scale * q k^T, each
+    sequence by itself.
+
+    Causal is aligned at a sequence's last key; a dead row, one that sees no key, has o = 0 and lse = -inf.  The
+    property is true wherever it is looked at.
+    """
+    seqlens_q, seqlens_k = lengths(case["seqlens_q"]), lengths(case["seqlens_k"])
+    q, k, v = (inputs[name].transpose(0, 1) for name in "qkv")  # (heads, total, head)
+    o, lse = [], []
+    for mine, keys, values in zip(q.split(seqlens_q, 1), k.split(seqlens_k, 1), v.split(seqlens_k, 1), strict=True):
+        s = case["scale"] * (mine @ keys.mT)
+        if case["causal"]:
+            future = torch.ones_like(s, dtype=torch.bool).triu(1 + keys.shape[1] - mine.shape[1])
+            s = s.masked_fill(future, float("-inf"))
+        o.append(torch.nan_to_num(torch.softmax(s, 2)) @ values)  # 0 / 0 in a dead row
+        lse.append(torch.logsumexp(s, 2))
+    rows = torch.ones(sum(seqlens_q) if case["turned"] else 0, dtype=torch.bool)
+    return {"o": torch.cat(o, 1).transpose(0, 1), "lse": torch.cat(lse, 1), "order": rows}
+
+
+def observe(case, inputs, outputs):
+    """o, lse, and whether the order of the sequences makes no difference, by packed row, up to rounding."""
+    found = {"o": outputs["o"], "lse": outputs["lse"], "order": torch.ones(0, dtype=torch.bool)}
+    if case["turned"]:
+        back = lengths(case["seqlens_q"])[::-1]
+        o, lse = _turned(outputs["o_turned"], back), _turned(outputs["lse_turned"].T, back)
+        same = torch.isclose(outputs["o"], o, rtol=1e-4, atol=1e-5).all(2).all(1)
+        found["order"] = same & torch.isclose(outputs["lse"].T, lse, rtol=1e-4, atol=1e-5).all(1)
+    return found
+
+
+def limits(case):
+    """Proof of streaming, and that tiles behind the end of a sequence read nothing.
+
+    Each tile that has a query reads each key once, and no load takes more than a chunk.
+    """
+    if not case["streaming"]:
+        return {}
+    lengths_of = zip(lengths(case["seqlens_q"]), lengths(case["seqlens_k"]), strict=True)
+    keys = sum(-(-seqlen_q // case["block_m"]) * seqlen_k for seqlen_q, seqlen_k in lengths_of)
+    elements = keys * case["heads"] * case["head"]
+    chunk = case["block_n"] * case["head"]
+    return {
+        "largest_load.k": chunk,
+        "largest_load.v": chunk,
+        "total_load.k": elements,
+        "total_load.v": elements,
+        "largest_dimension": max(case["block_m"], case["block_n"], case["head"]),
+    }

@@ -1,0 +1,50 @@
+"""Multiplies p by do without turning it round, so that rows of p meet rows of do that are not theirs."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def backward_dkdv_kernel(
+    q_ptr,
+    k_ptr,
+    v_ptr,
+    do_ptr,
+    lse_ptr,
+    delta_ptr,
+    dk_ptr,
+    dv_ptr,
+    seqlen_q,
+    seqlen_k,
+    HEAD: tl.constexpr,
+    scale,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    CAUSAL: tl.constexpr,
+):
+    key = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
+    column = tl.arange(0, HEAD)
+    own = key[:, None] * HEAD + column[None, :]
+    keys = tl.load(k_ptr + own, mask=key[:, None] < seqlen_k, other=0.0)
+    values = tl.load(v_ptr + own, mask=key[:, None] < seqlen_k, other=0.0)
+    dk = tl.zeros((BLOCK_N, HEAD), tl.float32)
+    dv = tl.zeros((BLOCK_N, HEAD), tl.float32)
+    for number in range(tl.cdiv(seqlen_q, BLOCK_M)):
+        row = number * BLOCK_M + tl.arange(0, BLOCK_M)
+        real = row < seqlen_q
+        place = row[:, None] * HEAD + column[None, :]
+        query = tl.load(q_ptr + place, mask=real[:, None], other=0.0)
+        grad = tl.load(do_ptr + place, mask=real[:, None], other=0.0)
+        log_sum = tl.load(lse_ptr + row, mask=real, other=0.0)[:, None]
+        mean = tl.load(delta_ptr + row, mask=real, other=0.0)[:, None]
+        score = scale * tl.dot(query, tl.trans(keys), input_precision="ieee")  # (BLOCK_M, BLOCK_N)
+        seen = real[:, None]
+        if CAUSAL:
+            seen = seen & (key[None, :] - row[:, None] <= seqlen_k - seqlen_q)
+        weight = tl.where(seen, tl.exp(score - log_sum), 0.0)
+        dv = dv + tl.dot(weight, grad, input_precision="ieee")
+        pull = tl.dot(grad, tl.trans(values), input_precision="ieee") - mean
+        change = weight * pull
+        dk = dk + tl.dot(tl.trans(change), query, input_precision="ieee")
+    tl.store(dk_ptr + own, scale * dk, mask=key[:, None] < seqlen_k)
+    tl.store(dv_ptr + own, dv, mask=key[:, None] < seqlen_k)

@@ -54,7 +54,8 @@ class Reference:
 class Plan:
     """One exercise of one hand-in.
 
-    ``outcome`` is set when there is nothing to run.  ``pieces`` maps each function that the kernel calls and that
+    ``outcome`` is set when there is nothing to run.  ``unbegun`` are the functions, of several, that are as they were
+    handed out while others are not.  ``pieces`` maps each function that the kernel calls and that
     another exercise owns to that exercise.
     """
 
@@ -67,6 +68,7 @@ class Plan:
     message: str = ""
     line: int | None = None
     remarks: tuple[str, ...] = ()
+    unbegun: tuple[str, ...] = ()
 
     @property
     def file(self) -> str | None:
@@ -171,14 +173,15 @@ class _Stubs:
 
     def untouched(self, exercise: Exercise, lifted: LiftedFile) -> bool:
         """Whether every function of the exercise is missing or as it was handed out."""
-        pristine = self._lifted[exercise.stub]
-        for function in exercise.functions:
-            now = fingerprint(lifted, function.name)
-            if now is None and _missing(lifted, function.name):
-                continue
-            if now is None or now != fingerprint(pristine, function.name):
-                return False
-        return True
+        return all(
+            _missing(lifted, function.name) or self.as_handed_out(exercise, lifted, function.name)
+            for function in exercise.functions
+        )
+
+    def as_handed_out(self, exercise: Exercise, lifted: LiftedFile, name: str) -> bool:
+        """Whether a function of the exercise is there, and is the stub's."""
+        now = fingerprint(lifted, name)
+        return now is not None and now == fingerprint(self._lifted[exercise.stub], name)
 
     def started(self, place: Place, text: str) -> bool:
         """Whether a text differs from the pristine stub in any exercise of its file."""
@@ -240,7 +243,8 @@ def _plan(
         draft = Plan(exercise, checks, source, lifted, pieces)
         message = draft.locate(problem.message, problem.line)
         return Plan(exercise, checks, source, lifted, pieces, problem.outcome, message, line, remarks)
-    return Plan(exercise, checks, source, lifted, pieces, None, "", line, remarks)
+    unbegun = tuple(name for name in names if stubs.as_handed_out(exercise, lifted, name))
+    return Plan(exercise, checks, source, lifted, pieces, None, "", line, remarks, unbegun)
 
 
 def _first_line(lifted: LiftedFile, text: str, names: Sequence[str]) -> int | None:

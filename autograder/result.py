@@ -24,6 +24,11 @@ T = TypeVar("T")
 AFTER_A_FAILURE = "Not run, since an earlier check failed."
 # How the message of a check begins that fails although its outputs are right.
 RIGHT_BUT = "The result is right"
+# What a message says of NaN, where a kernel loads and where it does not; a report says it once.
+NAN_COMES_OF = "NaN, not a number, comes of 0 / 0, inf / inf and inf - inf."
+NAN_COMES_OF_MASKS = (
+    f"{NAN_COMES_OF[:-1]}, and of elements that the mask of a load leaves out: without `other` they may hold anything."
+)
 
 
 @dataclass(frozen=True, slots=True)

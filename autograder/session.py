@@ -266,9 +266,10 @@ class Grader:
             return scoring.not_run(plan, "skipped", f"Calls {' and '.join(failed)}, which has to pass first.")
         module = plan.module(failed)
         job = self._job(plan, module, failed, request)
-        message = ""
+        message = _still_to_write(plan.unbegun)
         if failed:
-            message = f"Graded with the reference in place of {' and '.join(failed)}, which did not pass."
+            message = f"{message} " if message else ""
+            message += f"Graded with the reference in place of {' and '.join(failed)}, which did not pass."
         repro = f"grade check {plan.exercise.id} --seed {request.seed} --device {self.device}{request.repro_options}"
 
         def results_of(verdicts: Mapping[str, Verdict]) -> list[CheckResult]:
@@ -414,6 +415,14 @@ def _kept_findings(document: Mapping[str, Any] | None) -> Findings | None:
         return Findings(verdicts, Diagnosis(**diagnosis) if diagnosis is not None else None, clues)
     except (KeyError, TypeError, AttributeError):
         return None
+
+
+def _still_to_write(names: Sequence[str]) -> str:
+    """A sentence on the functions of an exercise that are not begun, while others of it are; "" if there are none."""
+    if not names:
+        return ""
+    said = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"Not started yet: {said} {'is' if len(names) == 1 else 'are'} still as handed out."
 
 
 def _gpu_memory() -> float:

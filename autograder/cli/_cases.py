@@ -6,6 +6,7 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import click
 
@@ -84,6 +85,13 @@ def _print(found: Smallest, exercise: str, check: str, request: Request, device:
     settings = "".join(f" --set {key}={shown(value)}" for key, value in found.settings.items())
     command = f"grade check {exercise} --case {check}{settings} --seed {request.seed} --device {device}"
     click.echo(f"  again: {command}{request.repro_options}")  # in one line, to be copied
+
+
+def shown_folder(folder: Path | None) -> str:
+    """Where an editor finds the files of the hand-in: ``folder`` as it was typed; "" if it is no folder."""
+    if folder is None:
+        return "assignments"
+    return printable(str(folder)) if folder.is_dir() else ""
 
 
 def repro_options(folder: object) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from autograder.cli._cases import repro_options
+from autograder.cli._cases import repro_options, shown_folder
 from autograder.cli._completion import complete_checks, complete_exercises
 from autograder.cli.common import assignments, current_course, require_machine, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK
@@ -78,5 +78,5 @@ def trace(
         write_whole(Path(json_path), to_json(traced).encode())
     if json_path != "-":
         again = f"grade check {exercise.id}{repro_options(folder)}"
-        print_trace(make_console(sys.stdout, plain), traced, again)
+        print_trace(make_console(sys.stdout, plain), traced, again, shown_folder(folder))
     return EXIT_OK if traced.all_same else EXIT_NOT_ALL

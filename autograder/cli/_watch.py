@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from autograder.cli._cases import repro_options
+from autograder.cli._cases import repro_options, shown_folder
 from autograder.cli._completion import complete_exercises
 from autograder.cli.common import WholeNumber, assignments, current_course, require_machine, shared_options
 from autograder.errors import UsageError
@@ -57,6 +57,16 @@ def watch(exercise_id: str | None, folder: Path | None, device: str, seed: int, 
         raise UsageError(f"{start.id if start else 'No exercise of this course'} runs on this machine's {chosen}.")
     place = printable(str(folder)) if folder is not None else "assignments"
     settings = Settings(
-        course, handin, place, chosen, gpu, seed, start, targets, plain, repro_options=repro_options(folder)
+        course,
+        handin,
+        place,
+        chosen,
+        gpu,
+        seed,
+        start,
+        targets,
+        plain,
+        repro_options=repro_options(folder),
+        folder=shown_folder(folder),
     )
     return run_watch(settings, make_console(sys.stdout, plain))

@@ -16,7 +16,7 @@ from click.shell_completion import CompletionItem
 from autograder import __version__
 from autograder.attempts import Memory
 from autograder.catalogue import Course, Exercise
-from autograder.cli._cases import check_one_case, only_exercise, print_smallest, repro_options
+from autograder.cli._cases import check_one_case, only_exercise, print_smallest, repro_options, shown_folder
 from autograder.cli._completion import complete_checks, complete_exercises, complete_lessons, completion_command
 from autograder.cli._doctor import doctor
 from autograder.cli._list import list_exercises
@@ -177,7 +177,7 @@ def check(
                 result = grader.grade(request, step)
             remarks = Memory(course, handin).take(result)
             if smallest:
-                print_run(make_console(sys.stdout, plain), result, plain, remarks)
+                print_run(make_console(sys.stdout, plain), result, plain, remarks, shown_folder(folder))
                 print_smallest(course, grader, request, result)
                 return EXIT_OK if result.all_passed else EXIT_NOT_ALL
     except Exception as error:
@@ -187,7 +187,7 @@ def check(
     if json_path is not None:  # before anything is printed: the reader of a pipe may go away
         _write_json(json_path, result)
     if not to_stdout:
-        print_run(make_console(sys.stdout, plain), result, plain, remarks)
+        print_run(make_console(sys.stdout, plain), result, plain, remarks, shown_folder(folder))
     return EXIT_OK if result.all_passed else EXIT_NOT_ALL
 
 

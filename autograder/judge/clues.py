@@ -50,7 +50,9 @@ def _series(exercise: Exercise, cases: Mapping[str, Case], replies: Mapping[str,
         ended = [step for step in steps if step is not None]
         if len(ended) < len(view.probes):
             continue
-        courses.append(Course(view, {name: tuple(step[name] for step in ended) for name in exercise.compare}))
+        known = [name for name in exercise.compare if all(name in step for step in ended)]
+        if known:
+            courses.append(Course(view, {name: tuple(step[name] for step in ended) for name in known}))
     told = series_clue(courses, exercise.labels)
     if told is None:
         return []

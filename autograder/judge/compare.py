@@ -22,6 +22,7 @@ import torch
 
 from autograder.judge.region import Layout, extremes, share_picture, size_picture, span_text, spans, tiles, words
 from autograder.judge.tensors import unwritten
+from autograder.result import NAN_COMES_OF
 
 # Of wrong rows, so many spans are kept.
 MOST_SPANS = 16
@@ -50,11 +51,13 @@ def compare(
     raw: torch.Tensor | None,
     label: str | None = None,
     layout: Layout | None = None,
+    of_nan: str = NAN_COMES_OF,
 ) -> Comparison:
     """Compare ``got`` with ``exact`` (float64), both of one shape.
 
-    ``plain`` is unfused torch's value at the input's dtype; ``raw`` is the output as it came back, for the poison, or
-    None if ``got`` is something derived.  ``label`` is what messages call it, and ``layout`` tells of its axes.
+    ``plain`` is unfused torch's value at the input's dtype; ``raw`` is the output as it came back, or the part of it
+    that is compared, for the poison, or None if ``got`` is something derived.  ``label`` is what messages call it, and
+    ``layout`` tells of its axes.  ``of_nan`` is a sentence on where a NaN may come from.
     """
     said = label or name
     if tuple(got.shape) != tuple(exact.shape):
@@ -74,7 +77,9 @@ def compare(
         rest = int(wrong.sum()) - int(special.sum())
         message = _special_message(said, special, got64, exact64, layout)
         if rest:
-            message += f" {rest} others are wrong too."
+            message += " 1 other is wrong too." if rest == 1 else f" {rest} others are wrong too."
+        if bool((torch.isnan(got64) & torch.isfinite(exact64)).any()):
+            message += f" {of_nan}"
         picture = _picture(wrong, layout)
         where = _where(name, special, got64, exact64, picture=picture, said=said, layout=layout)
         return Comparison(name, message, where=where)
@@ -98,13 +103,14 @@ def _compare_exact(name: str, got: torch.Tensor, exact: torch.Tensor, said: str,
         return Comparison(name, "", measurements)
     index = _first(wrong)
     at = _index_text(index, said, layout)
+    differ = "differs" if int(wrong.sum()) == 1 else "differ"
     place = words(wrong, layout) if layout is not None and int(wrong.sum()) > 1 else ""
     where = _where(name, wrong, got, exact, picture=_picture(wrong, layout), said=said, layout=layout, whole=True)
     if exact.dtype == torch.bool and bool(exact[index]):
         message = f"It must hold that {said}, and it does not for {_count(wrong)}, the first at {at}."
     else:
         message = (
-            f"{said} must match exactly, and {_count(wrong)} differ, the first at {at}: "
+            f"{said} must match exactly, and {_count(wrong)} {differ}, the first at {at}: "
             f"{_got_and_expected(got[index], exact[index])}."
         )
     return Comparison(name, f"{message} Wrong: {place}." if place else message, measurements, where)
@@ -137,7 +143,8 @@ def _compare_close(
 def _over_the_bar(wrong: torch.Tensor, error: torch.Tensor, bar: float, layout: Layout | None) -> str:
     """How much is wrong and where: "... are off by more than rounding: query tile 2 (rows 64-69)"."""
     if layout is None:
-        return f"{_count(wrong)} are off by more than rounding{_rows_text(wrong)}"
+        are = "is" if int(wrong.sum()) == 1 else "are"
+        return f"{_count(wrong)} {are} off by more than rounding{_rows_text(wrong)}"
     if wrong.numel() == 1:
         return "It is the only element"
     if int(wrong.sum()) == 1:
@@ -210,15 +217,15 @@ def _special_message(
     index = _first(wrong)
     value, right = _number(got[index]), _number(exact[index])
     place = _index_text(index, name, layout)
-    others = f"{_count(wrong)} are like that{_rows_text(wrong)}"
+    are = "is" if int(wrong.sum()) == 1 else "are"
+    others = f"{_count(wrong)} {are} like that{_rows_text(wrong)}"
     if layout is not None:
         region = words(wrong, layout) if int(wrong.sum()) > 1 else ""
         count = f"all {wrong.numel()} elements" if wrong.numel() > 1 and wrong.all() else _count(wrong)
-        others = f"{count} are like that" + (f": {region}" if region else "")
-    text = f"{name} is {value} where {right} belongs, at {place}; {others}."
-    if torch.isnan(got[index]) and exact[index] == 0:
-        text += " NaN comes of 0 / 0, of inf - inf, and of lanes that a load masks off without `other`."
-    return text
+        others = f"{count} {are} like that" + (f": {region}" if region else "")
+    if wrong.numel() == 1:
+        return f"{name} is {value} where {right} belongs."
+    return f"{name} is {value} where {right} belongs, at {place}; {others}."
 
 
 def _rms(got: torch.Tensor, exact: torch.Tensor, finite: torch.Tensor) -> float:
@@ -284,7 +291,7 @@ def _places(wrong: torch.Tensor, name: str, layout: Layout | None) -> str:
         noun = layout.axes[0].of.capitalize() if layout is not None else "Row"
         one = len(rows) == 1
         return f"{noun} {rows[0]} of {name} was" if one else f"{noun}s {span_text(spans(rows))} of {name} were"
-    return f"{_count(wrong)} of {name} were"
+    return f"{_count(wrong)} of {name} {'was' if int(wrong.sum()) == 1 else 'were'}"
 
 
 def _index_text(index: tuple[int, ...], name: str, layout: Layout | None) -> str:

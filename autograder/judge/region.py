@@ -20,6 +20,15 @@ _FEWEST_COLUMNS = 8
 _ALMOST_ALL = 0.9
 # Where so much is wrong, in no order, what is right is so by chance and worth no word.
 _BUT_CHANCE = 0.95
+# Fewer elements than these, of the wrong or of the right ones, show no order, nor that there is none.
+_FEWEST = 12
+# So many standard deviations from what chance gives are an order; it is looked for over so many rows and columns.
+_ORDER = 4.0
+# Where rounding decides what is right by chance, large rows and columns are right less often: that is no order yet.
+_ORDER_BY_CHANCE = 12.0
+# Elements beyond which it takes too long to look for one.
+_LARGEST = 1 << 22
+_FAR = 4
 # Sizes of error are worth a picture if some cells are this much further off than others.
 _STRUCTURE = 100.0
 # Cells within this factor of the largest, or of the smallest, are like it; and more than a few places are none.
@@ -62,28 +71,120 @@ def without_chance(wrong: torch.Tensor) -> torch.Tensor:
     return wrong | (box & (around <= 1))
 
 
+def has_no_order(wrong: torch.Tensor, order: float = _ORDER) -> bool:
+    """Whether a boolean tensor holds here and there as thrown dice would have it: as often in each row and column.
+
+    What lies near each other, up to a few rows and columns apart and along the diagonals, is as often alike there as
+    chance makes it, to within ``order`` standard deviations.
+    """
+    if wrong.ndim < 2 or min(wrong.shape[-2:]) <= _FAR or wrong.numel() > _LARGEST:
+        return False
+    count = int(wrong.sum())
+    if min(count, wrong.numel() - count) < _FEWEST:
+        return False
+    share = count / wrong.numel()
+    spread = share * (1 - share)
+    off = wrong.double() - share
+    for d in range(wrong.ndim):
+        others = wrong.numel() // wrong.shape[d]
+        free = wrong.shape[d] - 1
+        chi = float((off.movedim(d, 0).reshape(wrong.shape[d], -1).mean(1) ** 2).sum()) * others / spread
+        if free and (chi - free) / (2 * free) ** 0.5 > order:
+            return False
+    height, width = wrong.shape[-2:]
+    steps = [(0, n) for n in range(1, _FAR + 1)] + [(n, 0) for n in range(1, _FAR + 1)] + [(1, 1), (1, -1)]
+    for down, across in steps:
+        here = off[..., : height - down, max(0, -across) : width - max(0, across)]
+        there = off[..., down:, max(0, across) : width + min(0, across)]
+        if abs(float((here * there).sum())) / (spread * here.numel() ** 0.5) > order:
+            return False
+    return True
+
+
 def words(wrong: torch.Tensor, layout: Layout) -> str:
     """Where a boolean tensor holds, such as ``query tile 2 (rows 64-69), every column``; "" for all of it."""
     if wrong.all():
         return ""
-    sides = [wrong.movedim(d, 0).reshape(wrong.shape[d], -1).any(1) for d in range(wrong.ndim)]
+    place, whole = _box(wrong, layout)
+    if whole:
+        return place
+    if (diagonal := _by_diagonal(wrong)) is not None:
+        return diagonal
+    if (edges := _edges(wrong, layout)) is not None:
+        return edges
+    share = float(wrong.double().mean())
+    if share >= _ALMOST_ALL and has_no_order(wrong):
+        return "almost everywhere"
+    if has_no_order(wrong):
+        return "scattered, in no order"
+    inside = _holds_in(wrong)
+    share_inside = float(wrong[inside].double().mean())
+    if inside.all() or share >= _BUT_CHANCE:
+        return "almost everywhere" if share_inside >= _ALMOST_ALL else "scattered over all of it"
+    return f"{'almost all' if share_inside >= _ALMOST_ALL else 'some'} of {place}"
+
+
+def _holds_in(wrong: torch.Tensor) -> torch.Tensor:
+    """The smallest box around the elements that are set: along each axis, the indices at which there is any."""
     box = torch.ones_like(wrong)
-    for d, side in enumerate(sides):
+    for d in range(wrong.ndim):
+        side = wrong.movedim(d, 0).reshape(wrong.shape[d], -1).any(1)
         box &= side.reshape([-1 if i == d else 1 for i in range(wrong.ndim)])
+    return box
+
+
+def _box(wrong: torch.Tensor, layout: Layout) -> tuple[str, bool]:
+    """The words of the box around the elements that are set, and whether all that is in it is set."""
+    sides = [wrong.movedim(d, 0).reshape(wrong.shape[d], -1).any(1) for d in range(wrong.ndim)]
     named = [
         _along(side, axis, block)
         for side, axis, block in zip(sides, layout.axes, layout.blocks, strict=True)
         if len(side) > 1
     ]
-    place = ", ".join(named)
-    if torch.equal(wrong, box):
-        return place
-    if (diagonal := _by_diagonal(wrong)) is not None:
-        return diagonal
-    share = float(wrong[box].double().mean())
-    if box.all() or float(wrong.double().mean()) >= _BUT_CHANCE:
-        return "almost everywhere" if share >= _ALMOST_ALL else "scattered over all of it"
-    return f"{'almost all' if share >= _ALMOST_ALL else 'some'} of {place}"
+    return ", ".join(named), torch.equal(wrong, _holds_in(wrong))
+
+
+def _edges(wrong: torch.Tensor, layout: Layout) -> str | None:
+    """Words for whole columns, or whole rows, and a box in the rest, as ghosts at two sides are; None for all else."""
+    for d in reversed(range(wrong.ndim)):
+        whole = wrong.movedim(d, 0).reshape(wrong.shape[d], -1).all(1)
+        if whole.all() or not _is_an_end(whole):
+            continue
+        rest = wrong & ~whole.reshape([-1 if i == d else 1 for i in range(wrong.ndim)])
+        left = rest.index_select(d, (~whole).nonzero().flatten())
+        if not left.any() or not torch.equal(left, _holds_in(left)):
+            continue
+        named = [_end(layout.axes[d], whole)]
+        for e in range(wrong.ndim):
+            side = left.movedim(e, 0).reshape(left.shape[e], -1).any(1)
+            if not side.all():
+                if e == d:  # counted among all columns
+                    side = rest.movedim(e, 0).reshape(rest.shape[e], -1).any(1)
+                if len(_spans_of(side)) > 1:
+                    return None
+                named.append(_end(layout.axes[e], side))
+        return f"{named[0]} and {', '.join(named[1:])}"
+    return None
+
+
+def _spans_of(side: torch.Tensor) -> Spans:
+    return spans([int(i) for i in side.nonzero().flatten()])
+
+
+def _is_an_end(side: torch.Tensor) -> bool:
+    """Whether what is set along an axis is some of its first indices, or of its last."""
+    found = _spans_of(side)
+    return len(found) == 1 and (found[0][0] == 0 or found[0][1] == len(side) - 1)
+
+
+def _end(axis: Axis, side: torch.Tensor) -> str:
+    """``the last columns (20-31)`` where these are at an end of their axis, else ``columns 4-7``."""
+    found = _spans_of(side)
+    if not _is_an_end(side):
+        return _named(axis.of, found)
+    (first, last), *_ = found
+    which = "last" if last == len(side) - 1 else "first"
+    return f"the {which} {axis.of}{'s' if last > first else ''} ({span_text(found)})"
 
 
 def extremes(error: torch.Tensor, bar: float, layout: Layout) -> str:
@@ -119,7 +220,7 @@ def share_picture(
     """The share of wrong elements of each cell, and of those ``left`` unwritten; None where a picture adds nothing.
 
     With ``by_chance`` a wrong output may be right here and there.  A picture adds nothing to one element, nor to an
-    output of which all is wrong in the same way.
+    output of which all is wrong in the same way, nor where what is wrong has no order.
     """
     bad = wrong if left is None else wrong | left
     if wrong.numel() < 2 or int(bad.sum()) < 2:
@@ -130,6 +231,9 @@ def share_picture(
     if left is not None:
         fields["unwritten"] = left
     if any(bool(field.all()) for field in fields.values()):
+        return None
+    by_rounding = by_chance and left is None and float(wrong.double().mean()) >= _ALMOST_ALL
+    if all(has_no_order(field, _ORDER_BY_CHANCE if by_rounding else _ORDER) for field in fields.values()):
         return None
     view = _View.of(bad, layout)
     flat = {name: view.cut(field) for name, field in fields.items()}

@@ -71,11 +71,21 @@ def _where(course: Course, labels: Mapping[str, str]) -> tuple[int, str]:
     if len(set(kinds.values())) == 1:
         kind = next(iter(kinds.values()))
         return _rank(kind), f"{_told(_RESULT, kind, view.of)}."
-    clauses = [_told(labels.get(name, name), kind, view.of) for name, kind in kinds.items()]
+    groups: dict[str, list[str]] = {}
+    for name, kind in kinds.items():
+        groups.setdefault(kind, []).append(labels.get(name, name))
+    clauses = [_told(_subject(names, kind), kind, view.of) for kind, names in groups.items()]
     text = f"{', and '.join(clauses)}."
     if len(wrong) == 1 and (more := view.only.get(next(iter(wrong)))):
         text += f" {more}"
     return BETWEEN, text
+
+
+def _subject(names: Sequence[str], kind: str) -> str:
+    """What a clause is about; of several outputs that are right no list is made."""
+    if len(names) == 1:
+        return names[0]
+    return "all else that was compared" if kind == "right" else f"each of {', '.join(names[:-1])} and {names[-1]}"
 
 
 def _kind(steps: tuple[bool, ...]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -17,7 +18,7 @@ from autograder.judge.oracles import Oracle, Tensors
 from autograder.judge.region import Layout
 from autograder.judge.tensors import from_raw, to_raw, unwritten
 from autograder.protocol import RAN, CheckJob, CheckReply
-from autograder.result import RIGHT_BUT
+from autograder.result import NAN_COMES_OF, NAN_COMES_OF_MASKS, RIGHT_BUT
 
 # What the worker calls a violation is, for the student, a failed check: the kernel ran and did what it must not.
 _OUTCOME = {"violation": "fail"}
@@ -74,7 +75,7 @@ class Case:
         if reply.outcome != RAN:
             outcome = _OUTCOME.get(reply.outcome, reply.outcome)
             return Verdict(outcome, reply.message, reply.line)
-        comparisons = self._compare({name: from_raw(raw) for name, raw in reply.outputs.items()})
+        comparisons = self._compare({name: from_raw(raw) for name, raw in reply.outputs.items()}, reply.measurements)
         measurements: dict[str, Any] = {**reply.measurements, "seconds": reply.seconds}
         worst = max(comparisons, key=lambda item: _share_of_bar(item), default=None)
         if worst is not None:
@@ -104,11 +105,14 @@ class Case:
         return right, self._oracle.plain(self._check, self._inputs)
 
     def right_outputs(self, reply: CheckReply) -> Mapping[str, bool] | None:
-        """Whether each compared output is right; None where the kernel did not come to its end."""
+        """Whether each compared output is right; None where the kernel did not come to its end.
+
+        An output that this case has nothing of, as a property of pairs where there is no pair, is not among them.
+        """
         if reply.outcome != RAN:
             return None
         outputs = {name: from_raw(raw) for name, raw in reply.outputs.items()}
-        return {item.name: item.ok for item in self._compare(outputs)}
+        return {item.name: item.ok for item in self._compare(outputs) if self._right[0][item.name].numel()}
 
     def wrong_rows(self, reply: CheckReply) -> Mapping[str, list[tuple[int, int]]]:
         """The rows in which each output that fails is wrong, in spans, by what messages call it; sixteen at most."""
@@ -140,7 +144,9 @@ class Case:
         except (RuntimeError, KeyError, ValueError, IndexError):  # outputs of the wrong shape or name
             return {}
 
-    def _compare(self, outputs: dict[str, torch.Tensor]) -> list[Comparison]:
+    def _compare(
+        self, outputs: dict[str, torch.Tensor], measured: Mapping[str, float] = MappingProxyType({})
+    ) -> list[Comparison]:
         exact, plain = self._right
         observed = self._observed(outputs)
         comparisons = []
@@ -151,10 +157,23 @@ class Case:
                 continue
             got = observed[name]
             raw = outputs.get(name)
-            same = raw if raw is not None and raw.shape == got.shape else None
+            same = raw if raw is not None and raw.shape == got.shape else _part_of(raw, got)
             layout = self._layout(name, exact[name])
-            comparisons.append(compare(name, kind, got, exact[name], plain[name], same, label, layout))
+            of_nan = self._of_nan(name, outputs, measured)
+            comparisons.append(compare(name, kind, got, exact[name], plain[name], same, label, layout, of_nan))
         return comparisons
+
+    def _of_nan(self, name: str, outputs: Mapping[str, torch.Tensor], measured: Mapping[str, float]) -> str:
+        """Where a NaN in an output may come from: from another output that is read and was not all written, if any."""
+        gaps = [
+            self._exercise.labels.get(other, other)
+            for other, raw in outputs.items()
+            if other != name and measured.get(f"total_load.{other}") and bool(unwritten(raw).any())
+        ]
+        if gaps:
+            return f"What was never written in {gaps[0]} reads as nan, and {gaps[0]} is read."
+        given = [name for function in self._exercise.functions for name in function.parameters]
+        return NAN_COMES_OF_MASKS if any(name.endswith("_ptr") for name in given) else NAN_COMES_OF
 
     def _layout(self, name: str, exact: torch.Tensor) -> Layout | None:
         """What is known of an output's axes.
@@ -177,8 +196,14 @@ class Case:
         for name, bound in self._oracle.limits(self._check).items():
             value = measurements.get(name)
             if value is not None and value > bound:
-                return f"{RIGHT_BUT}, but {_limit_text(name, value, bound)}"
+                return f"{RIGHT_BUT}, but {_limit_text(name, value, bound, self._size(name))}"
         return ""
+
+    def _size(self, name: str) -> int:
+        """How many elements the tensor has that a measurement is of; 0 if it is none of the case's."""
+        tensor = name.partition(".")[2]
+        known = self._inputs.get(tensor, self._right[0].get(tensor))
+        return known.numel() if known is not None else 0
 
 
 def _disputed(reply: CheckReply) -> str:
@@ -206,19 +231,35 @@ def _marked(observed: torch.Tensor, raw: torch.Tensor | None) -> torch.Tensor:
     return torch.where(left, UNWRITTEN, observed.double())
 
 
-def _limit_text(name: str, value: float, bound: float) -> str:
+def _part_of(raw: torch.Tensor | None, got: torch.Tensor) -> torch.Tensor | None:
+    """What is compared, if it is a part of what came back, as a matrix without the gaps between its rows; or None."""
+    return got if raw is not None and raw.dtype == got.dtype and raw.numel() > got.numel() else None
+
+
+def _limit_text(name: str, value: float, bound: float, size: int) -> str:
+    """A sentence on a measurement over its bound; ``size`` is the number of elements of the tensor it is of, or 0."""
     kind, _, tensor = name.partition(".")
     allowed = f"where at most {bound:.0f} are allowed"
-    if kind == "total_load" and not bound:
-        return f"{value:.0f} elements of {tensor} are loaded where none is to be: {tensor} is only written."
-    often = ": it is read over and over" if value >= 2 * bound else ""
+    each = f", {_times(value / size)} for each element" if size else ""
     return {
         "largest_load": f"one load takes {value:.0f} elements of {tensor} at once {allowed}.",
-        "total_load": f"{value:.0f} elements of {tensor} are loaded in all {allowed}{often}.",
+        "total_load": (
+            f"{value:,.0f} elements of {tensor} are loaded in all{each}; "
+            f"{f'{bound:,.0f} would do' if bound else 'none need be'}."
+        ),
         "largest_share": f"one program stores {value:.0f} elements of {tensor} where its part is {bound:.0f} at most. "
         "The other parts are other programs' work: `tl.program_id` tells a program which one it is.",
         "largest_dimension": f"a tile is {value:.0f} long on one side where at most {bound:.0f} is allowed.",
     }.get(kind, f"{name} is {value:.0f} {allowed}.")
+
+
+def _times(number: float) -> str:
+    """``three`` or ``2.4``, of loads for each element."""
+    words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    near = round(number)
+    if abs(number - near) < 0.005:
+        return words[near] if near < len(words) else f"{near:,}"
+    return f"about {number:.1f}" if number < 100 else f"about {number:,.0f}"
 
 
 def _share_of_bar(comparison: Comparison) -> float:

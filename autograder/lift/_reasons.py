@@ -7,7 +7,7 @@ import builtins
 import difflib
 from collections.abc import Iterable, Set
 
-from autograder.lift import _allow
+from autograder.lift import _allow, _triton
 
 
 def shown(name: str) -> str:
@@ -119,6 +119,8 @@ def library_name(path: tuple[str, ...], *, called: bool) -> str:
     known = {"tl": _allow.TL_CALLS, "triton": _allow.TRITON_CALLS}[path[0]] if len(path) == 2 else frozenset()
     near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.75) if len(name) < 60 else []
     guess = f" Did you mean `{path[0]}.{near[0]}`?" if near else ""
+    if path[0] == "tl" and len(path) == 2 and _triton.has(name) is False:
+        return f"Triton has no {shown('.'.join(path))}.{guess or f' What it has is listed at {_triton.PAGE}'}"
     return f"{shown('.'.join(path))} is not among the functions that may be used in this exercise.{guess}"
 
 

@@ -26,7 +26,7 @@ def run_bundle(result: RunResult) -> dict[str, str]:
         emoji=False,
         width=WIDTH,
     )
-    print_run(console, result, plain=True)
+    print_run(console, result, plain=True, folder="assignments")
     return {"text/html": run_report(result), "text/plain": stream.getvalue().rstrip("\n")}
 
 

@@ -136,5 +136,5 @@ def _story(result: ExerciseResult, check: CheckResult | None) -> str:
         if check.id != first.id:  # what was seen and concluded is told once, with the first
             told = replace(told, clues=(), diagnosis=(), remarks=())
     stream = io.StringIO()
-    print_story(make_console(stream, plain=True), told, plain=True)
+    print_story(make_console(stream, plain=True), told, plain=True, folder="assignments")
     return stream.getvalue().rstrip()

@@ -75,7 +75,7 @@ class Runs:
                 notes = tuple(dict.fromkeys(note for run in graded for note in run.notes))
                 stream = io.StringIO()
                 whole = replace(graded[0], exercises=exercises, notes=notes)
-                print_run(make_console(stream, plain=True), whole, plain=True)
+                print_run(make_console(stream, plain=True), whole, plain=True, folder="assignments")
                 yield stream.getvalue().rstrip()
 
     def close(self) -> None:

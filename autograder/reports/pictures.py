@@ -13,6 +13,7 @@ from typing import Any
 # Shades from right to wrong; a character each, so that the meaning does not rest on colour.
 RAMP = ".-+x#"
 UNWRITTEN = "?"
+PARTLY = "~"
 
 _MOST_CELLS = 64
 Grid = tuple[tuple[float, ...], ...]
@@ -34,10 +35,8 @@ class Side:
         first, last = self.spans[number]
         span = f"{first}-{last}" if first != last else f"{first}"
         named = f"{self.of}{'s' if first != last else ''} {span}"
-        if not self.borders or not self.tile:
+        if not self.borders or not self.tile or (number and number not in self.borders):
             return named
-        if number and number not in self.borders:
-            return span
         return f"{self.tile} {sum(border <= number for border in self.borders)}: {named}"
 
     @property
@@ -48,7 +47,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """``shades`` holds a character of `RAMP`, or `UNWRITTEN`, for each cell; ``legend`` the words of those that occur.
+    """``shades`` holds a character of `RAMP`, `UNWRITTEN` or `PARTLY` for each cell, ``legend`` the words of these.
 
     ``output`` is what is shown, ``of`` the tile of it, where it has several.  ``unit`` ends the legend.
     """
@@ -107,12 +106,17 @@ def _grid(cells: Sequence[Sequence[Any]], rows: Side, columns: Side) -> Grid:
 def _by_share(wrong: Grid, unwritten: Grid | None) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     left = unwritten or tuple((0.0,) * len(row) for row in wrong)
     shades = tuple(
-        "".join(UNWRITTEN if gone >= 0.5 else _share_shade(share + gone) for share, gone in zip(row, gone_row))
+        "".join(_left_shade(gone) or _share_shade(share) for share, gone in zip(row, gone_row))
         for row, gone_row in zip(wrong, left, strict=True)
     )
     meanings = {".": "right", "-": "less than half wrong", "+": "about half", "x": "most wrong", "#": "all wrong"}
-    meanings[UNWRITTEN] = "never written"
+    meanings |= {PARTLY: "written in part", UNWRITTEN: "never written"}
     return shades, _occurring(shades, meanings)
+
+
+def _left_shade(gone: float) -> str:
+    """The character of a cell of which a share was never written; "" if all of it was."""
+    return UNWRITTEN if gone >= 0.999 else PARTLY if gone > 0 else ""
 
 
 def _share_shade(share: float) -> str:

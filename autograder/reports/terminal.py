@@ -24,6 +24,8 @@ from autograder.result import AFTER_A_FAILURE, CheckResult, ExerciseResult, RunR
 
 WIDTH = 80
 
+_OUTCOME = 13  # columns of the word that each line of the table begins with
+
 _BROKEN = frozenset({"partial", "fail", "refused", "compile-error", "timeout", "crashed", "out-of-memory"})
 _STYLES = {
     "pass": "green",
@@ -35,28 +37,37 @@ _STYLES = {
 
 
 def make_console(stream: IO[str], plain: bool = False) -> Console:
-    """A console on ``stream``: 80 columns where it is no terminal, at most 100 where it is."""
-    terminal = stream.isatty() and not plain
+    """A console on ``stream``: 80 columns where it is no terminal, and as wide as it where it is, up to 100.
+
+    ``plain`` takes no more than 80.
+    """
     console = Console(file=stream, no_color=plain or None, highlight=False, emoji=False)
-    console.width = min(console.width, 100) if terminal else WIDTH
+    console.width = min(console.width, WIDTH if plain else 100) if stream.isatty() else WIDTH
     if plain:
         console = Console(
-            file=stream, color_system=None, force_terminal=False, highlight=False, emoji=False, width=WIDTH
+            file=stream, color_system=None, force_terminal=False, highlight=False, emoji=False, width=console.width
         )
     return console
 
 
 def print_run(
-    console: Console, result: RunResult, plain: bool = False, remarks: Mapping[str, str] = MappingProxyType({})
+    console: Console,
+    result: RunResult,
+    plain: bool = False,
+    remarks: Mapping[str, str] = MappingProxyType({}),
+    folder: str = "",
 ) -> None:
-    """The whole report of one run; of ``remarks`` on exercises, beside earlier attempts, one is shown."""
+    """The whole report of one run; of ``remarks`` on exercises, beside earlier attempts, one is shown.
+
+    ``folder`` is where the hand-in's files are, as an editor is told.
+    """
     print_header(console, result)
     print_table(console, result.exercises, plain)
     print_total(console, result)
     story = first_story(result.exercises)
     if story is not None:
         console.print()
-        print_story(console, story, plain)
+        print_story(console, story, plain, folder)
     if (history := _history(remarks, story)) is not None:
         _say(console, history, 2 if story is not None else 0)
     for exercise in result.exercises:
@@ -85,9 +96,16 @@ def print_header(console: Console, result: RunResult) -> None:
 
 
 def print_table(console: Console, exercises: Sequence[ExerciseResult], plain: bool = False) -> None:
-    """One line an exercise."""
+    """One line an exercise; two where the console is too narrow for one."""
+    wide = sum(max(map(len, column)) for column in zip(*((e.id, public_count(e), _points(e)) for e in exercises)))
+    if _OUTCOME + 6 + wide > console.width:
+        for exercise in exercises:
+            word = Text(exercise.outcome, outcome_style(exercise.outcome))
+            console.print(Text.assemble(word, f": {exercise.id}"), soft_wrap=True)
+            _say(console, ", ".join(filter(None, (public_count(exercise), _points(exercise)))), 2, "dim")
+        return
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=False)
-    table.add_column(no_wrap=True, width=13)
+    table.add_column(no_wrap=True, width=_OUTCOME)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
     table.add_column(justify="right", no_wrap=True)
@@ -97,9 +115,13 @@ def print_table(console: Console, exercises: Sequence[ExerciseResult], plain: bo
             Text(exercise.outcome, style=outcome_style(exercise.outcome)),
             exercise.id,
             Text(public_count(exercise), style="dim"),
-            f"{points_text(exercise.score)} / {points_text(exercise.points)}",
+            _points(exercise),
         )
     console.print(table)
+
+
+def _points(exercise: ExerciseResult) -> str:
+    return f"{points_text(exercise.score)} / {points_text(exercise.points)}"
 
 
 def print_total(console: Console, result: RunResult) -> None:
@@ -124,11 +146,12 @@ def first_story(exercises: Sequence[ExerciseResult]) -> ExerciseResult | None:
     return next(iter(started or open_ones), None)
 
 
-def print_story(console: Console, exercise: ExerciseResult, plain: bool = False) -> None:
-    """Where, when and why one exercise is not passed, and what to do next."""
+def print_story(console: Console, exercise: ExerciseResult, plain: bool = False, folder: str = "") -> None:
+    """Where, when and why one exercise is not passed, and what to do next; ``folder`` is where its file is."""
     console.print(Text.assemble((exercise.id, "bold"), f": {exercise.title}"))
     if exercise.file:
-        _say(console, f"in {exercise.file}" + (f", from {exercise.begins}" if exercise.begins else ""), 2)
+        path = f"{folder.rstrip('/')}/{exercise.file}" if folder else exercise.file
+        _say(console, f"in {path}" + (f", from {exercise.begins}" if exercise.begins else ""), 2)
     if exercise.message:
         _say(console, exercise.message, 2)
     if exercise.outcome == "not-started":
@@ -136,9 +159,9 @@ def print_story(console: Console, exercise: ExerciseResult, plain: bool = False)
             _say(console, "Not started: the stub is as it was handed out.", 2)
         _say(console, f"what to write: course/exercises/lesson{exercise.lesson}/{exercise.id}/handout.md", 2)
     else:
-        drawn_first = next((check for check in exercise.checks if read_picture(check.where) is not None), None)
+        first = next((check.id for check in exercise.checks if check.outcome not in ("pass", "skipped")), None)
         for check, before in first_to_say(exercise.checks):
-            _print_check(console, check, plain, check is drawn_first, before is not None)
+            _print_check(console, check, plain, check.id == first, before is not None)
         left_out = [check.id for check in exercise.checks if check.message == AFTER_A_FAILURE]
         if left_out:
             _say(console, f"not run until these pass: {', '.join(left_out)}", 2)
@@ -170,8 +193,10 @@ def _print_check(console: Console, check: CheckResult, plain: bool, with_picture
     if check.outcome != "pass" and not again:
         _say(console, check.message, 6)
         if with_picture and (picture := read_picture(check.where)) is not None:
-            for line in drawn(picture, plain):
-                console.print(Text("      ").append_text(line), soft_wrap=True)
+            lines = [Text("      ").append_text(line) for line in drawn(picture, plain)]
+            if max(map(len, lines)) <= console.width:  # broken in two, its lines would show nothing
+                for line in lines:
+                    console.print(line, soft_wrap=True)
         _say(console, f"This check proves: {check.proves}", 6, "dim")
 
 
@@ -191,13 +216,18 @@ def _say(console: Console, text: str, indent: int, style: str = "") -> None:
 
 
 def public_count(exercise: ExerciseResult) -> str:
-    """``public 3 of 5`` for what ran; empty for what did not."""
-    ran = [check for check in exercise.checks if not check.hidden]
+    """``public 3 of 5`` for what ran; empty for what did not.
+
+    Whether the kernels compile for GPUs is no part of the count, as it may be told later, and is said if they do not.
+    """
+    ran = [check for check in exercise.checks if not check.hidden and check.tier != TARGET_TIER]
     if all(check.outcome == "skipped" for check in ran):
         return ""
     passed = sum(check.outcome == "pass" for check in ran)
     able = sum(check.outcome != "skipped" or check.message == AFTER_A_FAILURE for check in ran)
     text = f"public {passed} of {able}"
+    if any(check.tier == TARGET_TIER and check.outcome not in ("pass", "skipped") for check in exercise.checks):
+        text += ", GPU targets fail"
     hidden = [check for check in exercise.checks if check.hidden]
     if hidden:
         text += f", hidden {sum(check.outcome == 'pass' for check in hidden)} of {len(hidden)}"

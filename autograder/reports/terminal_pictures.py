@@ -6,9 +6,17 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from autograder.reports.pictures import UNWRITTEN, Picture, Side
+from autograder.reports.pictures import PARTLY, UNWRITTEN, Picture, Side
 
-_STYLES = {".": "green", "-": "yellow", "+": "yellow", "x": "red", "#": "bold red", UNWRITTEN: "magenta"}
+_STYLES = {
+    ".": "green",
+    "-": "yellow",
+    "+": "yellow",
+    "x": "red",
+    "#": "bold red",
+    UNWRITTEN: "magenta",
+    PARTLY: "magenta",
+}
 # Beyond these, borders between tiles would be most of the picture.
 _MOST_BORDERS = 8
 _WIDTH = 74

@@ -19,9 +19,10 @@ _ENDS = 4
 _STYLES = {"same": "green", "differs": "red"}
 
 
-def print_trace(console: Console, traced: Traced, again: str) -> None:
-    """The whole report; ``again`` is the command line of a check of the exercise."""
-    title = f": the running state, chunk by chunk ({traced.file})"
+def print_trace(console: Console, traced: Traced, again: str, folder: str = "") -> None:
+    """The whole report; ``again`` is the command line of a check of the exercise, ``folder`` where its file is."""
+    path = f"{folder.rstrip('/')}/{traced.file}" if folder else traced.file
+    title = f": the running state, chunk by chunk ({path})"
     for line in textwrap.wrap(traced.exercise + title, console.width, break_long_words=False, break_on_hyphens=False):
         bold = "bold" if line.startswith(traced.exercise) else ""
         console.print(Text.assemble((line[: len(traced.exercise)], bold), line[len(traced.exercise) :]), soft_wrap=True)

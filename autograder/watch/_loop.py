@@ -32,7 +32,8 @@ _HINTS = 3
 class Settings:
     """What to watch: the files at ``handin``, graded on ``device``; ``start`` is where the student is, if named.
 
-    ``place`` is what the hand-in is called on the screen, ``repro_options`` what commands that repeat a run need.
+    ``place`` is what the hand-in is called on the screen, ``repro_options`` what commands that repeat a run need, and
+    ``folder`` where its files are.
     """
 
     course: Course
@@ -45,6 +46,7 @@ class Settings:
     targets: bool = True
     plain: bool = False
     repro_options: str = ""
+    folder: str = ""
 
 
 def watch(settings: Settings, console: Console) -> int:
@@ -60,7 +62,7 @@ def watch(settings: Settings, console: Console) -> int:
         return Grader(settings.course, settings.device, settings.gpu, targets=when, target_cache=default_cache())
 
     with Keys() as keys, Work(make_grader) as work:
-        return _Watch(settings, Voice(console, settings.plain, keys.there), work).run(keys)
+        return _Watch(settings, Voice(console, settings.plain, keys.there, settings.folder), work).run(keys)
 
 
 class _Watch:

@@ -22,12 +22,13 @@ KEYS = "keys: h hint, t trace, l list, n next, p previous, r run again, q quit"
 
 
 class Voice:
-    """Prints on one console; ``keys`` says whether there is anybody to press one."""
+    """Prints on one console; ``keys`` says whether there is anybody to press one, ``folder`` where the files are."""
 
-    def __init__(self, console: Console, plain: bool, keys: bool) -> None:
+    def __init__(self, console: Console, plain: bool, keys: bool, folder: str = "") -> None:
         self._console = console
         self._plain = plain
         self._keys = keys
+        self._folder = folder
 
     def begin(self, course: Course, environment: Environment, place: str) -> None:
         self._console.print(Text(course.title, style="bold"))
@@ -48,7 +49,7 @@ class Voice:
     def at(self, exercise: Exercise) -> None:
         """Where the student is now."""
         self._console.print()
-        self.say(f"At {exercise.id}: {exercise.title}, in {exercise.stub}", style="bold")
+        self.say(f"At {exercise.id}: {exercise.title}, in {self._path(exercise)}", style="bold")
 
     def verdict(self, result: ExerciseResult, seconds: float) -> None:
         """What came of the checks, ``seconds`` after the save."""
@@ -63,7 +64,7 @@ class Voice:
     def story(self, run: RunResult, remark: str) -> None:
         """Why, if it is not passed, and how it was before; GPU targets are told of later."""
         if not run.exercises[0].passed:
-            print_story(self._console, run.exercises[0], self._plain)
+            print_story(self._console, run.exercises[0], self._plain, self._folder)
         if remark:
             self.history(remark)
         for note in run.notes:
@@ -100,8 +101,12 @@ class Voice:
             return
         press = "Press n to go there; your" if self._keys else "Your"
         self.say(
-            f"Next: {following.id}, in {following.stub}. {press} next save goes there too, unless it changes {at.id}."
+            f"Next: {following.id}, in {self._path(following)}. "
+            f"{press} next save goes there too, unless it changes {at.id}."
         )
+
+    def _path(self, exercise: Exercise) -> str:
+        return f"{self._folder.rstrip('/')}/{exercise.stub}" if self._folder else exercise.stub
 
     def moves(self, from_there: Exercise, to: Exercise) -> None:
         self._console.print()
@@ -115,7 +120,7 @@ class Voice:
 
     def trace(self, traced: Traced, again: str) -> None:
         self._console.print()
-        print_trace(self._console, traced, again)
+        print_trace(self._console, traced, again, self._folder)
 
     def map(self, course: Course, found: Sequence[Standing], at: Exercise) -> None:
         self._console.print()

@@ -208,7 +208,12 @@ def _element(offset: int, tensor: torch.Tensor) -> str:
     """The element at a place in memory in words: "row 20, column 0" for a contiguous matrix."""
     if not tensor.is_contiguous():
         return f"the place {offset} elements behind its first one"
-    if tensor.ndim != 2 or offset < 0:
+    if offset < 0:
+        return "one element before its start" if offset == -1 else f"{-offset} elements before its start"
+    if tensor.ndim > 2 and tensor.numel():
+        index = np.unravel_index(offset % tensor[0].numel(), tuple(tensor.shape[1:]))
+        return f"index ({', '.join(str(int(i)) for i in (offset // tensor[0].numel(), *index))})"
+    if tensor.ndim != 2:
         return f"element {offset}"
     width = tensor.shape[1]
     return f"row {offset // width}, column {offset % width}"

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from autograder.cli._cases import shown_folder
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -46,3 +48,9 @@ def test_an_error_is_wrapped_to_the_terminal_and_a_path_stays_whole(columns: int
     whole = printed(["export", path, "--to", "csv"], None)
     assert whole.count("\n") == 1
     assert " ".join(text.split()) == " ".join(whole.split())
+
+
+def test_where_the_files_are_is_said_as_it_was_typed(tmp_path: Path) -> None:
+    assert shown_folder(None) == "assignments"
+    assert shown_folder(tmp_path) == str(tmp_path)
+    assert shown_folder(tmp_path / "one.py") == ""

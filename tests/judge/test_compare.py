@@ -11,6 +11,7 @@ from autograder.axes import Axis
 from autograder.judge.compare import Comparison, compare
 from autograder.judge.region import Layout
 from autograder.protocol import POISON
+from autograder.result import NAN_COMES_OF, NAN_COMES_OF_MASKS
 
 
 def judge(got: torch.Tensor, exact: torch.Tensor, kind: str = "close", raw: bool = False) -> Comparison:
@@ -53,7 +54,7 @@ def test_a_special_value_in_place_of_a_number_never_passes(value: float) -> None
     for kind in ("close", "exact"):
         result = judge(got, exact, kind)
         assert not result.ok
-        assert "where 1 belongs, at row 2, column 1; 1 of 12 elements are like that, in row 2." in result.message
+        assert "where 1 belongs, at row 2, column 1; 1 of 12 elements is like that, in row 2." in result.message
 
 
 @pytest.mark.parametrize("kind", ["close", "exact"])
@@ -78,7 +79,7 @@ def test_exact_allows_no_rounding_and_lets_minus_zero_be_zero() -> None:
     exact = torch.tensor([1.0, 0.0], dtype=torch.float64)
     assert judge(torch.tensor([1.0, -0.0]), exact, "exact").ok
     wrong = judge(torch.tensor([1.0 + 2**-23, 0.0]), exact, "exact")
-    assert "must match exactly, and 1 of 2 elements differ, the first at row 0" in wrong.message
+    assert "must match exactly, and 1 of 2 elements differs, the first at row 0" in wrong.message
 
 
 def test_rows_that_were_never_written_are_named() -> None:
@@ -114,6 +115,31 @@ def test_a_computed_nan_is_not_taken_for_unwritten() -> None:
     got = torch.ones(2, 2)
     got[1] = float("nan")
     assert "o is nan where 1 belongs" in judge(got, exact, raw=True).message
+
+
+@pytest.mark.parametrize("right", [0.0, 1.0])
+def test_where_a_nan_may_come_from_is_said_wherever_there_is_one(right: float) -> None:
+    exact = torch.full((4, 4), right, dtype=torch.float64)
+    got = exact.clone()
+    got[1] = float("nan")
+    message = compare("o", "close", got, exact, exact.float(), None, of_nan=NAN_COMES_OF_MASKS).message
+    assert message.endswith(f", in row 1. {NAN_COMES_OF_MASKS}")
+    got[3, 3] = right + 1
+    rest = compare("o", "close", got, exact, exact.float(), None).message
+    assert rest.endswith(f" 1 other is wrong too. {NAN_COMES_OF}")
+    got[1] = float("inf")
+    assert "NaN" not in compare("o", "close", got, exact, exact.float(), None).message
+
+
+def test_what_was_never_written_is_named_by_its_axis() -> None:
+    exact = torch.ones(8, dtype=torch.float64)
+    got = torch.ones(8)
+    got.view(torch.int32)[1::2] = struct.unpack("<i", POISON["float32"])[0]
+    layout = Layout.of((Axis("element"),), {})
+    said = compare("c", "close", got, exact, exact.float(), got, None, layout).message
+    assert said == "Elements 1, 3, 5, 7 of c were never written; the rest is right."
+    got[3:] = 1.0
+    assert compare("c", "close", got, exact, exact.float(), got, None, layout).message.startswith("Element 1 of c was")
 
 
 def test_a_wrong_shape_is_said() -> None:

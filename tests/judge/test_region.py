@@ -15,6 +15,7 @@ from autograder.judge.region import (
     MOST_ROWS,
     Layout,
     extremes,
+    has_no_order,
     share_picture,
     size_picture,
     tiles,
@@ -108,6 +109,7 @@ def test_rows_that_are_alike_are_one_cell_and_tiles_have_borders() -> None:
 @pytest.mark.parametrize("block", [0, 16, 32])
 def test_a_picture_is_small_and_shows_each_element_once(shape: tuple[int, int], block: int) -> None:
     wrong = torch.rand(shape, generator=torch.Generator().manual_seed(1)) < 0.3
+    wrong[: shape[0] // 2] = False
     wrong[0, 0], wrong[-1, -1] = True, False
     layout = Layout.of((ROW, Axis("column", "chunk", "block_m")), {"block_m": block})
     picture = share_picture(wrong, None, layout)
@@ -218,7 +220,9 @@ def test_what_is_right_by_chance_is_worth_no_word_and_no_picture() -> None:
     wrong.view(-1)[lucky] = False
     assert words(wrong, layout) == "almost everywhere"
     assert share_picture(wrong, None, layout, by_chance=True) is None
-    assert share_picture(wrong, None, layout) is not None  # what must match exactly is right for a reason
+    in_order = torch.ones(32, 32, dtype=torch.bool)
+    in_order[4::8, 4::8] = False
+    assert share_picture(in_order, None, layout) is not None  # what is right for a reason
     upper = wrong & (torch.arange(32) < 20)[:, None]
     made = share_picture(upper, None, layout, by_chance=True)
     assert made is not None
@@ -240,3 +244,51 @@ def test_what_is_right_and_has_an_order_stays_in_the_picture(right: Callable[...
     wrong = ~right(row, column).expand(64, 64)
     assert torch.equal(without_chance(wrong), wrong)
     assert share_picture(wrong, None, TILES, by_chance=True) == share_picture(wrong, None, TILES)
+
+
+@pytest.mark.parametrize("share", [0.13, 0.5, 0.95])
+def test_what_has_no_order_is_said_in_words_and_not_shown(share: float) -> None:
+    wrong = torch.rand(24, 60, generator=torch.Generator().manual_seed(3)) < share
+    assert has_no_order(wrong)
+    assert share_picture(wrong, None, TILES) is None
+    assert words(wrong, TILES) == ("almost everywhere" if share > 0.9 else "scattered, in no order")
+
+
+@pytest.mark.parametrize(
+    "ordered",
+    [
+        lambda row, column: (row + column) % 3 == 0,
+        lambda row, column: row >= 16,
+        lambda row, column: column % 2 == 0,
+        lambda row, column: row == column,
+        lambda row, column: row > column,
+    ],
+)
+def test_what_has_an_order_is_not_taken_for_chance(ordered: Callable[..., torch.Tensor]) -> None:
+    row, column = torch.arange(32)[:, None], torch.arange(48)[None, :]
+    assert not has_no_order(ordered(row, column).expand(32, 48))
+    by_chance = torch.rand(32, 48, generator=torch.Generator().manual_seed(4)) < 0.8
+    assert not has_no_order(ordered(row, column).expand(32, 48) & by_chance)
+
+
+def test_ghosts_at_two_sides_are_told_as_two_sides() -> None:
+    wrong = torch.zeros(3, 75, dtype=torch.bool)
+    wrong[1:], wrong[:, 32:] = True, True
+    flat = Layout.of((ROW, COLUMN), {})
+    assert words(wrong, flat) == "the last columns (32-74) and the last rows (1-2)"
+    stacked = torch.zeros(3, 16, 32, dtype=torch.bool)
+    stacked[..., 20:], stacked[2, 5:] = True, True
+    tiled = Layout.of((Axis("tile"), Axis("row"), COLUMN), {})
+    assert words(stacked, tiled) == "the last columns (20-31) and the last tile (2), the last rows (5-15)"
+    wrong[:] = False
+    wrong[0], wrong[:, 0] = True, True
+    assert words(wrong, flat) == "the first column (0) and the first row (0)"
+
+
+def test_rows_and_columns_that_are_right_by_chance_a_little_more_often_are_no_order() -> None:
+    chance = torch.rand(32, 32, generator=torch.Generator().manual_seed(5))
+    wrong = chance >= 0.04 + 0.1 * (torch.arange(32) % 8 == 5)
+    assert 0.9 <= float(wrong.double().mean()) < 0.95
+    assert share_picture(wrong, None, TILES, by_chance=True) is None
+    wrong[:, 4] = False
+    assert share_picture(wrong, None, TILES, by_chance=True) is not None

@@ -72,3 +72,15 @@ def test_what_need_not_hold_elsewhere_is_said_first() -> None:
     assert said(Course(view(scope="with one query"), {"o": late, "lse": late})) == (
         "With one query: the result is right with one chunk of keys and wrong from the second on."
     )
+
+
+def test_outputs_of_which_the_same_is_to_be_said_are_told_together() -> None:
+    late = (True, False, False, False)
+    steps = {"y": late, "p": RIGHT, "q": RIGHT, "r": RIGHT}
+    assert said(Course(view(), steps)) == (
+        "y is right with one chunk of keys and wrong from the second on, and all else that was compared is right "
+        "throughout."
+    )
+    assert said(Course(view(), {"y": late, "z": late, "p": RIGHT})) == (
+        "each of y and z is right with one chunk of keys and wrong from the second on, and p is right throughout."
+    )

@@ -459,3 +459,11 @@ def test_infinity_is_not_a_name_and_how_to_write_it_is_said(name: str) -> None:
         f'`{name}` is not known in a kernel; write `float("inf")`, or `float("-inf")` for minus infinity.'
     )
     assert lifted(kernel(f"{name} = n\nreturn {name}")) is not None
+
+
+def test_a_function_that_triton_does_not_have_is_said_not_to_be_there() -> None:
+    said = problem(kernel("x = tl.silu(n)")).message
+    assert said.startswith("Triton has no `tl.silu`. What it has is listed at https://triton-lang.org/")
+    assert problem(kernel("x = tl.sofmax(n)")).message == "Triton has no `tl.sofmax`. Did you mean `tl.softmax`?"
+    there = problem(kernel("x = tl.dot_scaled(n)")).message
+    assert there == "`tl.dot_scaled` is not among the functions that may be used in this exercise."

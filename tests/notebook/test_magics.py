@@ -275,7 +275,7 @@ def test_a_run_is_shown_as_the_terminals_text_and_as_html_of_its_own(path: Path)
     result = from_document(json.loads(path.read_text(encoding="utf-8")))
     bundle = run_bundle(result)
     stream = io.StringIO()
-    print_run(make_console(stream, plain=True), result, plain=True)
+    print_run(make_console(stream, plain=True), result, plain=True, folder="assignments")
     assert bundle["text/plain"] == stream.getvalue().rstrip("\n")
     html = bundle["text/html"]
     assert "<script" not in html

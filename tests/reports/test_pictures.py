@@ -46,6 +46,18 @@ def test_a_picture_in_a_terminal() -> None:
     ]
 
 
+def test_each_row_of_cells_says_of_what_it_is() -> None:
+    rows = side("row", [[0, 15], [16, 31], [32, 69]], [2], "query tile")
+    heads = [line.partition("|")[0].strip() for line in lines(place(rows=rows)) if "|" in line]
+    assert heads == ["query tile 0: rows 0-15", "rows 16-31", "query tile 1: rows 32-69"]
+
+
+def test_a_cell_of_which_some_was_written_has_a_mark_of_its_own() -> None:
+    half = lines(place(wrong=[[0.0, 0.0]] * 3, unwritten=[[0.0, 0.0], [0.5, 0.02], [1.0, 1.0]]))
+    assert "query tile 1: rows 32-63 |~~|" in half
+    assert half[-1] == ". right   ~ written in part   ? never written"
+
+
 def test_plain_has_no_rules_and_is_ascii() -> None:
     said = lines(place(), plain=True)
     assert not any(char in line for line in said for char in "|")

@@ -258,3 +258,16 @@ def test_every_line_fits_and_is_ascii(table: Table) -> None:
     assert printed.isascii()
     assert "\x1b" not in printed
     assert max(map(len, printed.split("\n"))) <= 80
+
+
+def test_files_are_named_as_an_editor_opens_them_and_counts_agree_with_a_check(course: Course, tmp_path: Path) -> None:
+    table = Table(course, tmp_path)
+    table.watch._voice = Voice(make_console(table.printed, plain=True), True, True, "work")
+    stub = f"in work/{table.watch._at.stub}"
+    target = CheckResult("gpu_targets", "target", 1.0, False, "pass", "It compiles.", "")
+    failed = table.result("fail", "a")
+    said = table.said(lambda: table.watch._voice.verdict(failed.exercises[0], 0.1))
+    with_target = replace(failed.exercises[0], checks=(*failed.exercises[0].checks, target))
+    assert said[8:] == table.said(lambda: table.watch._voice.verdict(with_target, 0.1))[8:]
+    assert stub in table.said(lambda: table.watch._voice.at(table.watch._at))
+    assert "in work/x.py" in table.said(lambda: table.watch._voice.story(failed, ""))

@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 from autograder.pool import Pool
 from autograder.protocol import CheckJob, CheckReply, Job, RawTensor
+from autograder.worker.interpreter import _element
 
 LAUNCH = """
 def outputs(case):
@@ -70,6 +72,21 @@ def launch(pool: Pool, folder: Path, body: str, grid: int = 1, times: int = 1) -
     replies: list[CheckReply] = []
     pool.run(job, lambda reply, following: replies.append(reply) is None)
     return replies[0]
+
+
+@pytest.mark.parametrize(
+    ("shape", "offset", "said"),
+    [
+        ((7, 3, 32), 672, "index (7, 0, 0)"),
+        ((7, 3, 32), 672 + 96 + 33, "index (8, 1, 1)"),
+        ((7, 3, 32), -1, "one element before its start"),
+        ((4, 8), -8, "8 elements before its start"),
+        ((4, 8), 33, "row 4, column 1"),
+        ((3,), 3, "element 3"),
+    ],
+)
+def test_a_place_outside_is_named_by_its_axes(shape: tuple[int, ...], offset: int, said: str) -> None:
+    assert _element(offset, torch.empty(shape)) == said
 
 
 def test_a_kernel_that_stays_inside_runs(pool: Pool, tmp_path: Path) -> None:

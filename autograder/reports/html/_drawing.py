@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.reports.pictures import RAMP, UNWRITTEN, Picture, read_picture
+from autograder.reports.pictures import PARTLY, RAMP, UNWRITTEN, Picture, read_picture
 
 _CELL, _ROW, _GAP, _LETTER = 12, 14, 3, 7
 _ENTRIES = 3
@@ -66,7 +66,7 @@ def drawing(where: Mapping[str, Any] | None) -> Drawing | None:
     for number, (shade, text) in enumerate(picture.legend):
         x = number % _ENTRIES * (_NARROWEST // _ENTRIES)
         line = y + number // _ENTRIES * (_ROW + 4)
-        cells.append(Cell(x + 1, line, _CELL, _ROW - 2, _tone(shade), UNWRITTEN if shade == UNWRITTEN else ""))
+        cells.append(Cell(x + 1, line, _CELL, _ROW - 2, _tone(shade), _mark(shade)))
         unit = f" {picture.unit}" if picture.unit and number == len(picture.legend) - 1 else ""
         labels.append(Label(x + _CELL + 6, line + 10, f"{text}{unit}"))
     y += (1 + (len(picture.legend) - 1) // _ENTRIES) * (_ROW + 4)
@@ -79,14 +79,18 @@ def _row(picture: Picture, row: str, left: int, y: int) -> Iterator[Cell]:
         if cell == len(row) or cell in picture.columns.borders or row[cell] != row[start]:
             gaps = sum(border <= start for border in picture.columns.borders)
             shade = row[start]
-            mark = UNWRITTEN if shade == UNWRITTEN else ""
             x = left + start * _CELL + gaps * _GAP
-            yield Cell(x, y, (cell - start) * _CELL, _ROW - 2, _tone(shade), mark)
+            yield Cell(x, y, (cell - start) * _CELL, _ROW - 2, _tone(shade), _mark(shade))
             start = cell
 
 
 def _tone(shade: str) -> str:
-    return "gone" if shade == UNWRITTEN else f"s{RAMP.index(shade)}"
+    return "gone" if shade in (UNWRITTEN, PARTLY) else f"s{RAMP.index(shade)}"
+
+
+def _mark(shade: str) -> str:
+    """What stands in a cell of which something was never written."""
+    return shade if shade in (UNWRITTEN, PARTLY) else ""
 
 
 def _words(picture: Picture, heads: list[str]) -> str:

@@ -129,7 +129,8 @@ def used_by(text: str) -> Mapping[str, Set[str]]:
 
 def _used_in(node: ast.stmt) -> set[str]:
     """Names that a statement takes from around it; a function's own variables and parameters are none."""
-    loaded, bound = set(), set()
+    loaded: set[str] = set()
+    bound: set[str] = set()
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name):
             (loaded if isinstance(inner.ctx, ast.Load) else bound).add(inner.id)

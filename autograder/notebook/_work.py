@@ -236,7 +236,7 @@ class Work:
             while (version := back.newest(exercise.id)) is not None:
                 then = version.path.read_bytes()
                 earlier = read_text(then)
-                gone = (exercise.id,)
+                gone: tuple[str, ...] = (exercise.id,)
                 data = then
                 if now is None or version.was_before(now) or text is None or earlier is None:
                     gone = tuple(version.exercises)

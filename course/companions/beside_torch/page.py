@@ -20,8 +20,9 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
+from .apart import TooLong, begins, is_apart, run_apart, settle
 from .buffers import measure
-from .student import Missing, explain, find_file, find_folder, graded_together, load_kernel
+from .student import Missing, check_line, explain, find_file, find_folder, graded_together, load_kernel, place_of
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,22 @@ class Page:
             print("\n".join(missing.lines))
             return None
         print(f"{path}\n")
+
+        def run_one(case, generator):
+            begins(part.exercise)
+            return run(kernel, case, self.device, generator)
+
         try:
+            begins(part.exercise)  # what the file does when it is imported counts too
             kernel = load_kernel(path, part)
-            matches = self._rows(cases, columns, lambda case, generator: run(kernel, case, self.device, generator))
+            matches = self._rows(cases, columns, run_one)
+        except TooLong as error:
+            line, exercise = place_of([error], path, part)
+            where = f"{path.name}, line {line}" if line else path.name
+            print(f"\n{where} was still at work when its time was up. Is there a loop that never ends?")
+            print("The grader says more about it:")
+            print(check_line(exercise))
+            return None
         except Missing as missing:
             print("\n".join(missing.lines))
             return None
@@ -60,6 +74,8 @@ class Page:
                 traceback.print_exc()
             explain(error, path, part)
             return None
+        finally:
+            begins("")
         if not matches:
             # A wrong piece shows in the kernel: graded together, the first that does not pass is the one to mend.
             together = graded_together(path, part)
@@ -95,9 +111,16 @@ class Page:
 
 
 def companion(title, show, arguments=None):
-    """Run a companion script from its options to its exit code: 0 if ``show(page)`` is true, else 1; no tracebacks."""
+    """Run a companion script from its options to its exit code: 0 if ``show(page)`` is true, else 1; no tracebacks.
+
+    It runs in a child process, which a kernel may hang or end.
+    """
+    if not is_apart():
+        return run_apart(arguments)
     try:
         return _run(title, show, arguments)
+    except TooLong:
+        print("\nA kernel was still at work when its time was up. Is there a loop that never ends?")
     except KeyboardInterrupt:
         print("\nStopped.")
     except BrokenPipeError:  # the reader of our output has gone
@@ -128,6 +151,7 @@ def _run(title, show, arguments):
     import triton
 
     place = torch.cuda.get_device_name() if device == "cuda" else "CPU, in Triton's interpreter"
+    settle(device)
     print(title)
     print(f"{place}; triton {triton.__version__}, torch {torch.__version__}, seed {options.seed}")
     if show(Page(device, find_folder(options.dir), options.seed, options.debug)):

@@ -219,6 +219,20 @@ class Course:
         )
 
 
+def current_folder() -> Path:
+    """The current folder.
+
+    Raises:
+        CourseError: it has been removed.
+    """
+    try:
+        return Path.cwd()
+    except OSError:
+        raise CourseError(
+            "The current folder is not there any more. Go to the course's folder, then try again."
+        ) from None
+
+
 def find_root(start: Path) -> Path:
     """The course root: the nearest folder at or above ``start`` that holds ``course/course.toml``.
 

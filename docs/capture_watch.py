@@ -152,6 +152,10 @@ def normalised(text: str) -> str:
     text = re.sub(r"^\d\d:\d\d:\d\d ", "12:00:00 ", text, flags=re.MULTILINE)
     text = re.sub(r" \(\d+\.\d s\)$", " (0.3 s)", text, flags=re.MULTILINE)
     text = re.sub(r"^CPU \(.*\n", "", text, flags=re.MULTILINE)
+    # On a slow machine it is said what still runs.
+    text = re.sub(
+        r"^(?:Still |The worker is still )[^.]*\.(?:.*\n)*?.*(?:quits|ends all)\.\n", "", text, flags=re.MULTILINE
+    )
     return "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from autograder.catalogue import Course, find_root, load_course
+from autograder.catalogue import Course, current_folder, find_root, load_course
 from autograder.cli.common import shared_options
 from autograder.errors import EXIT_OK, AutograderError
 
@@ -78,7 +78,7 @@ def _course(context: click.Context) -> Course | None:
     """The course of the line that is being typed; None without one, or if it is broken: nobody reads errors now."""
     root = (context.find_root().obj or {}).get("root")
     with contextlib.suppress(AutograderError, OSError):
-        return load_course(Path(root).resolve() if root is not None else find_root(Path.cwd()))
+        return load_course(Path(root).resolve() if root is not None else find_root(current_folder()))
     return None
 
 

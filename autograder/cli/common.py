@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +16,11 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from autograder import doctor
-from autograder.catalogue import Course, find_root, load_course
+from autograder.catalogue import Course, current_folder, find_root, load_course
 from autograder.cli._say import say
 from autograder.cli._streams import give_up_stdout, prepare_streams
-from autograder.errors import EXIT_FAULT, AutograderError, EnvironmentProblem, OutputError
+from autograder.cli.start import begin
+from autograder.errors import EXIT_FAULT, AutograderError, EnvironmentProblem, OutputError, UsageError
 from autograder.release.stubs import create_missing_stubs
 from autograder.reports.terminal import make_console
 
@@ -68,7 +72,7 @@ def current_course() -> Course:
     """
     settings = click.get_current_context().find_root().obj or {}
     root = settings.get("root")
-    return load_course(Path(root).resolve() if root is not None else find_root(Path.cwd()))
+    return load_course(Path(root).resolve() if root is not None else find_root(current_folder()))
 
 
 def assignments(course: Course) -> Path:
@@ -118,18 +122,22 @@ def describe(error: Exception) -> str:
 def run(command: click.Command, name: str) -> NoReturn:
     """Run the command called ``name``; every error ends as one or two sentences on stderr and its own exit code."""
     debug = "--debug" in sys.argv
+    begin()
     _stop_on_signals()
     try:
         prepare_streams("--plain" in sys.argv)
+        _refuse_broken_completion(name)
         code = command.main(prog_name=name, standalone_mode=False)
-        sys.exit(code if isinstance(code, int) else 0)
+        _leave(code if isinstance(code, int) else 0)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt) as error:
-        click.echo("Stopped.", err=True)
+        with contextlib.suppress(OSError):  # the terminal may be closed
+            click.echo("Stopped.", err=True)
         cause = error.__cause__  # click makes an Abort of every interrupt
-        sys.exit(128 + (cause.number if isinstance(cause, _Stopped) else signal.SIGINT))
+        stopped = next((one for one in (error, cause) if isinstance(one, _Stopped)), None)
+        _leave(128 + (stopped.number if stopped is not None else signal.SIGINT))
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
@@ -156,14 +164,43 @@ class _Stopped(KeyboardInterrupt):
 
 
 def _stop_on_signals() -> None:
-    """Have workers and temporary folders cleared away then too, as after Ctrl-C."""
+    """Have workers and temporary folders cleared away then too, as after Ctrl-C; a second signal ends us as it is."""
 
     def stop(number: int, _: object) -> None:
+        for other in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(other, signal.SIG_DFL)
         raise _Stopped(number)
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             signal.signal(number, stop)
+
+
+def _leave(code: int) -> NoReturn:
+    """End this process, also while a thread that nobody waits for is still importing something."""
+    if any(thread.daemon and thread.name != "pool-control" for thread in threading.enumerate()):
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                stream.flush()
+        os._exit(code)  # an interpreter that ends in the middle of an import may hang
+    sys.exit(code)
+
+
+def _refuse_broken_completion(name: str) -> None:
+    """Click takes for granted that a shell asks.
+
+    Raises:
+        UsageError: it is asked to complete a line, and is not told which.
+    """
+    asked = os.environ.get(f"_{name.upper()}_COMPLETE", "")
+    if not asked.endswith("_complete"):
+        return
+    place = os.environ.get("COMP_CWORD")
+    if "COMP_WORDS" not in os.environ or place is None or not (asked.startswith("fish") or place.isdecimal()):
+        raise UsageError(
+            f"There is no line to complete: a shell sets COMP_WORDS and COMP_CWORD. `{name} completion --help` says "
+            "how to have it ask."
+        )
 
 
 def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:

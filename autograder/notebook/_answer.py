@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from autograder import trees
@@ -22,13 +22,15 @@ _IMPORT = re.compile(r"(?:import|from)[ \t]")
 class Answer:
     """The file's new text.  Line ``cell_line`` of the cell, from 1, is line ``file_line`` of the file.
 
-    ``left_out`` are the cell's lines that hold no function, constant or import, and so belong to no file.
+    ``left_out`` are the cell's lines that hold no function, constant or import, and so belong to no file; ``replaced``
+    are the names of what was in the file, means something else now, and is none of the exercise's own functions.
     """
 
     text: str
     cell_line: int
     file_line: int
     left_out: tuple[int, ...]
+    replaced: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +44,11 @@ class _Block:
     is_function: bool
 
 
-def put_into(text: str, cell: str, exercise: Exercise) -> Answer:
+def put_into(text: str, cell: str, exercise: Exercise, leave: Collection[str] = ()) -> Answer:
     """``text`` with what ``cell`` defines: what is there under the same name is replaced, what is new is added.
 
     ``cell`` is the whole cell, its `%%exercise` line included.  The same cell put in a second time changes nothing.
+    Functions that are named in ``leave`` and are in the file stay as they are there.
 
     Raises:
         UsageError: the cell does not parse, or defines none of the exercise's functions.
@@ -55,11 +58,111 @@ def put_into(text: str, cell: str, exercise: Exercise) -> Answer:
     blocks = _blocks(lines, body)
     names = [function.name for function in exercise.functions]
     _require_one(exercise, names, [block.name for block in blocks if block.is_function])
-    rows = _with_imports(split_lines(text), body)
-    rows = _with_blocks(rows, blocks, names)
-    own = next(block for block in blocks if block.name in names)
+    before = split_lines(text)
+    there = _meanings(before)
+    put = [block for block in blocks if not (block.name in leave and block.name in there)]
+    rows = _with_blocks(_with_imports(before, body), put, names)
+    own = min((block for block in blocks if block.name in names), key=lambda block: block not in put)
     place = function_spans(rows)[own.name][-1][0]
-    return Answer("\n".join(rows) + "\n", own.start, place, _left_out(body))
+    now = _meanings(rows)
+    replaced = [
+        block.name
+        for block in put
+        if block.name not in names and block.name in there and now.get(block.name) != there[block.name]
+    ]
+    left_out = sorted({*_left_out(body), *_magics(cell, lines)})
+    return Answer("\n".join(rows) + "\n", own.start, place, tuple(left_out), tuple(replaced))
+
+
+def back_to(text: str, earlier: str, exercise: Exercise) -> str | None:
+    """``text`` with the exercise's functions as ``earlier`` has them, and what they use there and lack here.
+
+    None if ``earlier`` has none of them.
+    """
+    old, rows = split_lines(earlier), split_lines(text)
+    spans = function_spans(old)
+    names = [function.name for function in exercise.functions if function.name in spans]
+    if not names:
+        return None
+    try:
+        body = trees.parse("\n".join(old)).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        places = [(name, *spans[name][-1]) for name in names]
+        blocks = [_Block(name, (), tuple(old[first - 1 : last]), first, True) for name, first, last in places]
+    else:
+        used = used_by(earlier)
+        wanted = set(names).union(*(used[name] for name in names if name in used))
+        there = {*function_spans(rows), *(name for name, _, _ in _constants(rows))}
+        blocks = [
+            one for one in _blocks(old, body) if one.name in names or (one.name in wanted and one.name not in there)
+        ]
+        rows = _with_imports(rows, [node for node in body if wanted.intersection(_imported(node))])
+    return "\n".join(_with_blocks(rows, blocks, names)) + "\n"
+
+
+def functions_of(text: str, exercise: Exercise) -> tuple[str, ...]:
+    """The exercise's functions as they stand in a text, line for line; those that are not there are left out."""
+    rows = split_lines(text)
+    spans = function_spans(rows)
+    places = sorted(spans[function.name][-1] for function in exercise.functions if function.name in spans)
+    return tuple("\n".join(rows[first - 1 : last]) for first, last in places)
+
+
+def used_by(text: str) -> Mapping[str, Set[str]]:
+    """All names that a text's functions, classes and constants use, also by way of others; none if unreadable."""
+    try:
+        body = trees.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    direct = {name: _used_in(node) - {name} for node in body if (name := _name(node)) is not None}
+    used: dict[str, Set[str]] = {}
+    for name in direct:
+        found: set[str] = set()
+        todo = [name]
+        while todo:
+            fresh = direct.get(todo.pop(), set()) - found
+            found |= fresh
+            todo += fresh
+        used[name] = found
+    return used
+
+
+def _used_in(node: ast.stmt) -> set[str]:
+    """Names that a statement takes from around it; a function's own variables and parameters are none."""
+    loaded: set[str] = set()
+    bound: set[str] = set()
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name):
+            (loaded if isinstance(inner.ctx, ast.Load) else bound).add(inner.id)
+        elif isinstance(inner, ast.arg):
+            bound.add(inner.arg)
+    return loaded - bound
+
+
+def _meanings(rows: Sequence[str]) -> Mapping[str, str]:
+    """What each name stands for, comments and spacing aside; where the text does not parse, its functions' lines."""
+    try:
+        body = trees.parse("\n".join(rows)).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        spans = function_spans(list(rows)).items()
+        return {name: "\n".join(rows[places[-1][0] - 1 : places[-1][1]]) for name, places in spans}
+    return {name: ast.unparse(node) for node in body if (name := _name(node)) is not None}
+
+
+def _imported(node: ast.stmt) -> set[str]:
+    """The names that an import brings."""
+    if not isinstance(node, (ast.Import, ast.ImportFrom)):
+        return set()
+    return {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+
+
+def _magics(cell: str, lines: Sequence[str]) -> Iterator[int]:
+    """The lines of a cell that are no Python: magics, shell and help lines; not the one that names the exercise."""
+    rows = split_lines(cell)
+    first = next((number for number, row in enumerate(rows, 1) if row.strip()), 0)
+    for number, (row, kept) in enumerate(zip(rows, lines), 1):
+        if number != first and row.strip() and row != kept:
+            yield number
 
 
 def _parsed(lines: Sequence[str]) -> list[ast.stmt]:

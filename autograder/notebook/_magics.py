@@ -6,19 +6,18 @@ Works with IPython 7.34, which Colab has, and with today's.  IPython is imported
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from autograder.catalogue import Course, Exercise, find_root, load_course
+from autograder.catalogue import Course, Exercise, current_folder, find_root, load_course
 from autograder.errors import AutograderError, CourseError, UsageError
 from autograder.notebook._options import Words, read_words
 from autograder.notebook._show import course_list, hint_bundle, run_bundle
-from autograder.notebook._work import Saved, Work, find_drive, shown
+from autograder.notebook._work import Saved, Stepped, Work, find_drive, shown
 from autograder.release.stubs import create_missing_stubs
 from autograder.texts import read_hints
 from autograder.warm import Warm
 
-_ACTIONS = ("list", "restore", "show", "undo")
+_ACTIONS = ("list", "redo", "restore", "show", "undo")
 _HINTS = 3
 
 
@@ -88,7 +87,7 @@ class Notebook:
         self._display(hint_bundle(exercise.id, read_hints(exercise), int(level)))
 
     def course(self, words: Words, _: str) -> None:
-        """``%course`` lists the exercises; ``%course show ID``, ``undo ID`` and ``restore`` bring work back.
+        """``%course`` lists the exercises; its ``show``, ``undo``, ``redo`` and ``restore`` bring work back.
 
         Raises:
             UsageError: an unknown action, or nothing to bring back.
@@ -105,11 +104,16 @@ class Notebook:
             print(work.answer(course.exercise(rest[0])))
         elif action == "undo" and len(rest) == 1:
             exercise = course.exercise(rest[0])
-            if (path := work.undo(exercise)) is None:
-                raise UsageError(f"No earlier version of assignments/{exercise.stub} is kept.")
-            print(f"{shown(path)} is as it was before its last change. The cell still holds the newer text.")
+            if (stepped := work.undo(exercise)) is None:
+                raise UsageError(f"No earlier version of {exercise.id} is kept.")
+            print(_about_step(exercise, stepped, "is as it was before its last change", "redo"))
+        elif action == "redo" and len(rest) == 1:
+            exercise = course.exercise(rest[0])
+            if (stepped := work.redo(exercise)) is None:
+                raise UsageError(f"There is no %course undo of {exercise.id} to take back.")
+            print(_about_step(exercise, stepped, "is as it was before %course undo", "undo"))
         else:
-            raise UsageError("It is %course, %course show ID, %course undo ID or %course restore.")
+            raise UsageError("It is %course, %course show ID, %course undo ID, %course redo ID or %course restore.")
 
     def _grade(self, course: Course, exercises: tuple[Exercise, ...], words: Words) -> None:
         if not self._warm.is_warm(course, words.device):
@@ -150,8 +154,8 @@ class Notebook:
     def _complete(self, _: Any, event: Any) -> list[str]:
         """Words that may follow: exercises, and for ``%course`` what it does."""
         try:
-            ids = [exercise.id for exercise in load_course(find_root(Path.cwd())).exercises]
-        except AutograderError:
+            ids = [exercise.id for exercise in load_course(find_root(current_folder())).exercises]
+        except (AutograderError, OSError):
             return []
         before = event.line[: len(event.line) - len(event.symbol)].split()
         if event.command == "%course" and len(before) == 1:
@@ -195,12 +199,14 @@ def _course() -> Course:
     Raises:
         CourseError: there is none, or it is malformed.
     """
+    where = ""
     try:
-        root = find_root(Path.cwd())
+        here = current_folder()
+        where = f"No course found at or above {here}."
+        root = find_root(here)
     except CourseError:
-        raise CourseError(
-            f"No course found at or above {Path.cwd()}. Go to its folder with %cd FOLDER, then run the cell again."
-        ) from None
+        where = where or "The current folder is not there any more."
+        raise CourseError(f"{where} Go to the course's folder with %cd FOLDER, then run the cell again.") from None
     course = load_course(root)
     if written := create_missing_stubs(course):
         print("Put into assignments/: " + ", ".join(written))
@@ -232,3 +238,12 @@ def _about(saved: Saved) -> list[str]:
             f"import, and {'were' if several else 'was'} neither saved nor run."
         )
     return sentences
+
+
+def _about_step(exercise: Exercise, stepped: Stepped, how: str, back: str) -> str:
+    """What going back or forth did: to which exercises, and how to have it otherwise."""
+    changed = f"{exercise.id} in {shown(stepped.path)} {how}."
+    if stepped.others:
+        changed += f" {', '.join(stepped.others)} changed with it, since that change was to the whole file."
+    kept = f" What was there is kept: %course {back} {exercise.id} brings it back." if stepped.kept else ""
+    return f"{changed}{kept} Cells stay as they are."

@@ -86,6 +86,7 @@ class Conversation:
         self._promise: Promise | None = None
         self._known: Programme = {}
         self.waits = False  # for a word: it has nothing to do
+        self.check = ""  # the one that the child is at
 
     def can_take(self, job: Job) -> bool:
         """Whether the child waits for a word, and has promised what the job will bring before it ran anything."""
@@ -107,7 +108,7 @@ class Conversation:
                 self._known = job.whole_programme
             self._connection.sendall(encode_job(job, str(self._folder)))
             for place, check in enumerate(job.checks):
-                self.waits = False
+                self.waits, self.check = False, check.id
                 self._stream.limit(job.limits.wall_seconds)
                 if place == job.unasked:
                     self._connection.sendall(encode_go())

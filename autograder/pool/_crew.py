@@ -70,6 +70,11 @@ class Crew:
         self._busy: list[Child] = []
         self._stopped = False
 
+    def at_work(self) -> tuple[str, ...]:
+        """The ids of the checks that children are at."""
+        with self._lock:
+            return tuple(child.conversation.check for child in self._busy if child.conversation.check)
+
     def stop(self) -> None:
         """Kill the children that are at work; their jobs end with WorkStopped, and so does whatever comes after."""
         with self._lock:

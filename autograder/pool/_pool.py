@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
 import socket
 import subprocess
 import sys
@@ -76,6 +78,9 @@ class Pool:
 
     def close(self) -> None:
         """End the server and with it every child; remove all temporary files."""
+        if not self._ready.is_set():  # it has no children yet, and would not listen before all is imported
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
         with contextlib.suppress(OSError):
             self._control.shutdown(socket.SHUT_RDWR)
         try:
@@ -124,6 +129,12 @@ class Pool:
             with self._lock:
                 self._crews.discard(crew)
             crew.close()
+
+    def at_work(self) -> tuple[str, ...]:
+        """The ids of the checks that are being run."""
+        with self._lock:
+            crews = list(self._crews)
+        return tuple(check for crew in crews for check in crew.at_work())
 
     def stop_jobs(self) -> None:
         """End what is at work with WorkStopped, from another thread; the server stays, and takes new jobs."""

@@ -6,7 +6,7 @@ Anything else is none of this plugin's business.  Nothing but pytest is imported
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,19 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Generator[
     return [StubFile.of(parent, file_path, root, exercises)] if exercises else found
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A stub file that is gone, or no file, is still there to be done: its checks are items as well."""
+    for place in _folders(config):
+        for folder in (place, *place.parents):
+            if (folder / "course" / "course.toml").is_file():
+                for path in _gone(config, folder, place):
+                    node = StubFile.of(session, path, folder, config.stash[RUNS].exercises(folder, path))
+                    known = {item.nodeid for item in items}
+                    items += [item for item in session.genitems(node) if item.nodeid not in known]
+                break
+
+
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """What `grade` prints, of the exercises that were graded."""
     runs = config.stash[RUNS]
@@ -104,6 +117,35 @@ class _Watch:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if OPEN in map(tuple, report.user_properties):
             self._runs.open.add(report.nodeid)
+
+
+def _folders(config: pytest.Config) -> Iterator[Path]:
+    """The folders that pytest was asked to collect."""
+    for argument in config.args:
+        place = (config.invocation_params.dir / argument.partition("::")[0]).resolve()
+        if "::" not in argument and place.is_dir():
+            yield place
+
+
+def _gone(config: pytest.Config, root: Path, place: Path) -> Iterator[Path]:
+    """The stub files of a course within ``place`` that are not there.
+
+    Raises:
+        pytest.UsageError: the course is malformed.
+    """
+    assignments = root / FOLDER
+    if not (assignments.is_relative_to(place) or place.is_relative_to(assignments)):
+        return
+    from autograder.errors import AutograderError
+
+    try:
+        exercises = config.stash[RUNS].course(root).exercises
+    except AutograderError as error:
+        raise pytest.UsageError(str(error)) from None
+    for stub in dict.fromkeys(exercise.stub for exercise in exercises):
+        path = assignments / stub
+        if path.is_relative_to(place) and not path.is_file():
+            yield path
 
 
 def _root_of(path: Path) -> Path | None:

@@ -31,7 +31,7 @@ if there is none.
 | `%hint ID` | read a hint; `%hint ID 2` and `%hint ID 3` say more |
 | `%grade` | grade all that is saved, `%grade ID` one exercise |
 | `%course` | see what there is |
-| `%course undo ID` | go back to the file as it was before its last change |
+| `%course undo ID` | go back to the exercise as it was before its last change; `%course redo ID` takes that back |
 | `%course show ID` | see the answer that is saved |
 
 Work in a copy of this notebook (*File, Save a copy*): a newer course would overwrite this one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from autograder.watch._work import ANEW, Done, Work
 _TICK, _SHORT_TICK = 0.1, 0.03  # seconds between two looks at the files
 _COMPILED = frozenset({"pass", "fail", "compile-error"})
 _HINTS = 3
+_SAYS_SO = (1.0, 10.0, 30.0)  # seconds after which it is said that something still runs; then each minute
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,9 @@ class _Watch:
         self._at = settings.start or self._first_open()
         self._hints: dict[str, int] = {}
         self._begun = 0.0
+        self._task, self._since = "", 0.0  # what was begun last, and when
+        self._said = 0  # how often it was said that it still runs
+        self._warm = False  # the worker has given a verdict
         self._verdict: ExerciseResult | None = None
         self._early: ExerciseResult | None = None  # what was said already of the verdict that is on its way
         self._passed: str | None = None  # the source with which this exercise passes
@@ -102,6 +106,7 @@ class _Watch:
                 self._saved(save)
             if (done := self._work.ended()) is not None:
                 self._ended(done)
+            self._be_patient(time.monotonic())
             if self._trace_wanted and not self._work.busy:
                 self._trace()
         return EXIT_OK
@@ -158,7 +163,7 @@ class _Watch:
             pool = grader.pool if grader.device == "cpu" else None
             return trace(self._course, TraceRequest(settings.handin, exercise, settings.seed), pool)
 
-        self._work.start("trace", run)
+        self._begin("trace", run)
 
     # Grading ----------------------------------------------------------------------------------------------------------
 
@@ -173,7 +178,31 @@ class _Watch:
             return grader.grade(request, early=lambda result: self._work.tell("early", result))
 
         self._early = None
-        self._work.start("verdict", run)
+        self._begin("verdict", run)
+
+    def _begin(self, name: str, run: Callable[[Grader], object]) -> None:
+        self._task, self._said, self._since = name, 0, time.monotonic()
+        self._work.start(name, run)
+
+    def _be_patient(self, now: float) -> None:
+        """Say what is still at work if it takes long, and how it ends."""
+        if not self._work.busy:
+            return
+        after = _SAYS_SO[self._said] if self._said < len(_SAYS_SO) else 60.0 * (self._said - len(_SAYS_SO) + 1)
+        if now - self._since < after:
+            return
+        self._said += 1
+        own = {check.id for check in self._at.checks}
+        checks = [check for check in self._work.checks() if check in own]
+        if self._task == "verdict" and not (self._warm or checks):
+            if after > _SAYS_SO[0]:  # that it takes some seconds is said already
+                self._voice.starts(now - self._since)
+            return
+        if self._task == "targets" and after == _SAYS_SO[0]:
+            return
+        asks = self._task == "verdict" and self._early is not None
+        endless = self._task == "verdict" and bool(checks) and self._settings.device == "cpu" and after > _SAYS_SO[0]
+        self._voice.still(self._at, self._task, "" if asks else ", ".join(checks), now - self._since, asks, endless)
 
     def _request(self, targets: bool) -> Request:
         settings = self._settings
@@ -183,6 +212,7 @@ class _Watch:
 
     def _ended(self, done: Done) -> None:
         if done.name == ANEW:
+            self._warm = False
             self._voice.say("The worker had stopped, and is started again.")
             return
         if isinstance(done.error, WorkStopped):
@@ -193,6 +223,7 @@ class _Watch:
             else:
                 self._voice.error(done.error)
             return
+        self._warm = True
         if done.name == "early":
             self._decided(done.value)
         elif done.name == "verdict":
@@ -232,7 +263,7 @@ class _Watch:
             else:
                 self._voice.keys()
             request = self._request(targets=True)
-            self._work.start("targets", lambda grader: grader.grade(request))
+            self._begin("targets", lambda grader: grader.grade(request))
         elif result.passed:
             self._pass(run)
         else:

@@ -61,6 +61,28 @@ class Voice:
             Text.assemble(f"{now} ", (result.id, "bold"), ": ", word, f"{counted} ({seconds:.1f} s)"), soft_wrap=True
         )
 
+    def starts(self, seconds: float) -> None:
+        """The worker takes long to begin."""
+        self.say(f"The worker is still starting, after {seconds:.0f} s. {self._way_out()}", style="dim")
+
+    def still(
+        self, exercise: Exercise, task: str, checks: str, seconds: float, asks_why: bool, perhaps_endless: bool
+    ) -> None:
+        """What takes long: a ``task`` of the loop, at the ``checks`` if they are known, and how it ends."""
+        if task == "targets":
+            what = f"Still compiling {exercise.id} for GPU targets"
+        elif task == "trace":
+            what = f"Still tracing {exercise.id}"
+        elif asks_why:
+            what = f"Still asking why {exercise.id} fails"
+        else:
+            what = f"Still running {exercise.id}" + (f", check {checks}" if checks else "")
+        question = " Is there a loop that never ends?" if perhaps_endless else ""
+        self.say(f"{what}, after {seconds:.0f} s.{question} {self._way_out()}", style="dim")
+
+    def _way_out(self) -> str:
+        return f"The next save stops it, and so does {'q, which quits' if self._keys else 'Ctrl-C, which ends all'}."
+
     def story(self, run: RunResult, remark: str) -> None:
         """Why, if it is not passed, and how it was before; GPU targets are told of later."""
         if not run.exercises[0].passed:

@@ -104,7 +104,59 @@ _COMPLAINTS: tuple[tuple[str, str], ...] = (
         r"[Ff]or loop bounds and step must all be ints",
         "The bounds and the step of a loop must be whole numbers. Divide them with `//` or `tl.cdiv`.",
     ),
-    (r"mask has unsupported dtype", "A mask holds true or false for each element. Is the comparison missing?"),
+    (
+        r"invalid operands of type pointer<.*?> and pointer<|cannot add pointers together",
+        "Two pointers are combined here. Only whole numbers can be added to a pointer: the offsets from it.",
+    ),
+    (
+        r"invalid operands of type pointer<.*?> and (?:<\[.*?\], )?(?:triton\.language\.)?((?:fp|bf|float|bfloat)\d+)",
+        "An offset must be a whole number, and here it is {0}. Is there a `/` where `*` or `//` is meant, or a value "
+        "that was loaded?",
+    ),
+    (
+        r"invalid operands of type (.+?) and (.+?)(?:['\")]|$)",
+        "These two cannot be combined in this way: {0} and {1}. `&`, `|`, `^` and shifts take whole numbers or truth "
+        "values; around each comparison beside them put parentheses.",
+    ),
+    (
+        r"`other` cannot be provided without `mask`",
+        "`other=` says what stands where the mask is false, and this `tl.load` has no `mask=`. "
+        "Which of its elements exist?",
+    ),
+    (
+        r"(Mask|Other|Value) argument cannot be block type if pointer argument is not a block",
+        "A tile is given here with one single address. Is the `tl.arange` missing in the offsets?",
+    ),
+    (
+        r"Unsupported ptr type (.+?) in `(tl\.\w+)`",
+        "`{1}` takes a pointer first, and is given {0} here. Is the pointer missing before the offsets?",
+    ),
+    (
+        r"Cannot broadcast, ",
+        "A tile is to take a shape that it cannot be stretched to: only axes of length 1 can be. "
+        "Which index belongs to which axis?",
+    ),
+    (
+        r"[Uu]nexpected type pointer<",
+        "A pointer stands where a number is wanted. Is a `tl.load` missing?",
+    ),
+    (
+        r"wrong type argument to unary (minus|invert) \((.+?)\)",
+        "The sign before this value cannot be applied to it: it is {1}. `-` takes numbers, `~` whole numbers or truth "
+        "values.",
+    ),
+    (
+        r"arange's end argument must be greater than the start argument",
+        "tl.arange(start, end) counts up from start to below end, and here end is not above start.",
+    ),
+    (
+        r"(program_id|num_programs) axis must be 0, 1, or 2 but got (.+?)(?:['\")]|$)",
+        "`tl.{0}` takes the axis of the grid, 0, 1 or 2, and is given {1}.",
+    ),
+    (
+        r"mask has unsupported dtype|Mask must have boolean scalar type",
+        "A mask holds true or false for each element. Is the comparison missing?",
+    ),
     (
         r"Expected dtype \[(.*)\] but got (\w+)",
         "This function takes {0}, and is given {1} here. Convert it with .to(...).",
@@ -146,6 +198,7 @@ _COMPLAINTS: tuple[tuple[str, str], ...] = (
 )
 _QUOTED = re.compile(r"'(?:constexpr\[)?(\w+)\]?'")
 _TYPE = re.compile(r"<\[(.*?)\], (\w+)>")
+_INNER = re.compile(r"pointer<(?:triton\.language\.)?(\w+)>|triton\.language\.")
 _PATTERNS = tuple((re.compile(pattern), text) for pattern, text in _COMPLAINTS)
 
 
@@ -179,4 +232,8 @@ _SHORT = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "
 
 def _readable(part: str) -> str:
     """What is quoted of Triton, without its way to write types and shapes: ``<['16'], fp32>`` becomes ``(16) fp32``."""
-    return _QUOTED.sub(r"\1", _TYPE.sub(r"(\1) \2", part))
+    return _INNER.sub(_plain_type, _QUOTED.sub(r"\1", _TYPE.sub(r"(\1) \2", part)))
+
+
+def _plain_type(match: re.Match[str]) -> str:
+    return f"a pointer to {match[1]}" if match[1] else ""

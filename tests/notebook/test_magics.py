@@ -138,8 +138,12 @@ def test_hints_the_list_and_the_way_back(shell: Shell) -> None:
     before = Path(FLASH).read_text()
     shell.run(f"%%exercise online_softmax_update\n{solution()}")
     assert "m_safe" in shell.run("%course show online_softmax_update").stdout
-    assert shell.run("%course undo online_softmax_update").stdout.startswith(f"{FLASH} is as it was")
+    newer = Path(FLASH).read_text()
+    stdout = shell.run("%course undo online_softmax_update").stdout
+    assert stdout.startswith(f"online_softmax_update in {FLASH} is as it was before its last change. What was there is")
     assert Path(FLASH).read_text() == before
+    assert "%course undo online_softmax_update brings it" in shell.run("%course redo online_softmax_update").stdout
+    assert Path(FLASH).read_text() == newer
 
 
 def test_work_comes_back_from_drive(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,6 +178,7 @@ def test_work_comes_back_from_drive(shell: Shell, tmp_path: Path, monkeypatch: p
         ("%hint score_mask 4", "There are three hints"),
         ("%course lost", "It is %course, %course show ID"),
         ("%course undo score_mask", "No earlier version"),
+        ("%course redo score_mask", "no %course undo of score_mask to take back"),
         ("%course restore", "Google Drive is not mounted"),
     ],
 )
@@ -194,6 +199,38 @@ def test_a_folder_without_a_course_is_a_sentence(shell: Shell, tmp_path: Path, m
 
     with provisionalcompleter():
         assert "score_mask" not in {one.text for one in shell.ip.Completer.completions("%hint sc", 8)}
+
+
+def test_a_folder_that_was_removed_is_a_sentence(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    for source in ("%grade", "%course", "%hint score_mask", "%%exercise score_mask\nx = 1"):
+        assert "The current folder is not there any more. Go to the course's folder with %cd" in said(shell, source)
+    from IPython.core.completer import provisionalcompleter
+
+    with provisionalcompleter():
+        assert "score_mask" not in {one.text for one in shell.ip.Completer.completions("%hint sc", 8)}
+
+
+def test_what_is_dropped_from_a_cell_is_named(shell: Shell) -> None:
+    """Magics, shell and help lines as much as statements."""
+    cell = f"%%exercise online_softmax_update\n!ls\n%time 1\n?tl.load\n{solution()}\nprint('hi')\n%matplotlib inline\n"
+    last = cell.count("\n")
+    assert (
+        f"Lines 2, 3, 4, {last - 1}, {last} of the cell are no function, constant or import" in shell.run(cell).stdout
+    )
+    assert "no function, constant" not in shell.run(f"%%exercise online_softmax_update\n\n{solution()}").stdout
+
+
+def test_a_helper_that_another_answer_uses_is_named_before_anything_is_graded(shell: Shell) -> None:
+    helper = "@triton.jit\ndef twice(x):\n    return x + x\n\n"
+    shell.run(f"%%exercise online_softmax_update\n{helper}{solution(('acc * alpha', 'twice(acc) * alpha'))}")
+    kernel = "@triton.jit\ndef flash_attention_kernel(q_ptr):\n    twice(1)\n"
+    ran = shell.run(f"%%exercise flash_attention\n{helper.replace('x + x', 'x')}{kernel}")
+    assert "`twice` is used by online_softmax_update too" in ran.stdout
+    assert "%course undo flash_attention" in ran.stdout
 
 
 def test_a_machine_that_cannot_grade_is_a_sentence(
@@ -237,7 +274,7 @@ def test_a_fault_of_the_grader_is_called_ours_and_debug_shows_where(shell: Shell
         ("%%exercise ", {"kernel_loads", "flash_attention"}),
         ("%hint gh", {"ghost_row_pin"}),
         ("%grade score_mask gh", {"ghost_row_pin"}),
-        ("%course re", {"restore"}),
+        ("%course re", {"redo", "restore"}),
         ("%course undo gh", {"ghost_row_pin"}),
     ],
 )

@@ -60,7 +60,9 @@ def test_each_version_comes_back_one_after_the_other(here: Course) -> None:
         save(work, UPDATE.format(value))
     assert "l_i, 3" in saved(work)
     for value in ("2", "1"):
-        assert work.undo(update) == work.folder / FLASH
+        stepped = work.undo(update)
+        assert stepped is not None
+        assert (stepped.path, stepped.others, stepped.kept) == (work.folder / FLASH, (), True)
         assert f"l_i, {value}" in saved(work)
     work.undo(update)
     assert saved(work) == stub
@@ -93,8 +95,8 @@ def test_old_versions_go(here: Course, monkeypatch: pytest.MonkeyPatch) -> None:
     work = Work(here)
     for number in range(6):
         save(work, UPDATE.format(number))
-    kept = sorted(path.name for path in (work.folder / ".undo" / FLASH).iterdir())
-    assert kept == ["000004.py", "000005.py", "000006.py"]
+    kept = sorted(path.name.partition(".")[0] for path in (work.folder / ".undo" / FLASH).iterdir())
+    assert kept == ["000004", "000005", "000006"]
 
 
 def test_a_file_that_is_not_there_is_made_of_the_stub(here: Course) -> None:
@@ -201,3 +203,205 @@ def test_drive_is_the_named_folder_if_it_is_there(drive: Path, monkeypatch: pyte
     assert find_drive() == drive
     monkeypatch.setenv("AUTOGRADER_DRIVE", str(drive / "none"))
     assert find_drive() is None
+
+
+# What is on disk is kept, whoever wrote it ---------------------------------------------------------------------------
+
+SOFTMAX = "lesson3/softmax.py"
+ROW = "@triton.jit\ndef row_softmax_kernel(x_ptr, y_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):\n    {}\n"
+LSE = (
+    "@triton.jit\ndef log_sum_exp_kernel(x_ptr, lse_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):\n    {}\n"
+)
+
+
+def stub_of(here: Course, name: str) -> str:
+    return (here.root / "course" / "pristine" / name).read_text(encoding="utf-8")
+
+
+def test_undo_keeps_what_an_editor_wrote_and_redo_brings_it_back(here: Course) -> None:
+    work = Work(here)
+    update = here.exercise("online_softmax_update")
+    stub = saved(work)
+    save(work, UPDATE.format("1"))
+    edited = saved(work).replace("l_i, 1", "l_i, 1 + 1  # an hour of work").encode() + b"# caf\xe9\n"
+    (work.folder / FLASH).write_bytes(edited)
+    stepped = work.undo(update)
+    assert stepped is not None
+    assert stepped.kept
+    assert "hour of work" not in saved(work)
+    assert work.answer(update) in stub
+    assert work.redo(update) is not None
+    assert (work.folder / FLASH).read_bytes() == edited
+    assert work.redo(update) is None
+
+
+def test_undo_and_redo_go_through_all_versions_without_losing_one(here: Course) -> None:
+    work = Work(here)
+    update = here.exercise("online_softmax_update")
+    seen = [saved(work)]
+    for value in ("1", "2", "3"):
+        save(work, UPDATE.format(value))
+        seen.append(saved(work))
+    for _ in range(2):
+        for step, states in ((work.undo, seen[-2::-1]), (work.redo, seen[1:])):
+            for state in states:
+                assert step(update) is not None
+                assert saved(work) == state
+            assert step(update) is None
+
+
+@pytest.mark.parametrize("head", [b"# caf\xe9: my notes\r\n", b"\xef\xbb\xbf# with a mark\n"])
+def test_bytes_that_are_no_utf_8_come_back_as_they_were(here: Course, head: bytes) -> None:
+    work = Work(here)
+    path = work.folder / FLASH
+    raw = head + UPDATE.format("1").replace("\n", "\r\n").encode()
+    path.write_bytes(raw)
+    notes = save(work, UPDATE.format("2"))
+    assert any("was not UTF-8" in note for note in notes) == (b"\xe9" in head)
+    assert work.undo(here.exercise("online_softmax_update")) is not None
+    assert path.read_bytes() == raw
+
+
+def test_a_file_that_is_no_text_is_said_and_comes_back(here: Course) -> None:
+    work = Work(here)
+    path = work.folder / FLASH
+    path.write_bytes(b"\xff\xfe\x00bad\x00\x00")
+    (note,) = save(work, UPDATE.format("2"))
+    assert "held no text" in note
+    work.undo(here.exercise("online_softmax_update"))
+    assert path.read_bytes() == b"\xff\xfe\x00bad\x00\x00"
+
+
+def test_undo_of_one_exercise_leaves_the_others_of_the_file(here: Course) -> None:
+    work = Work(here)
+    save(work, ROW.format("row = 1"), "row_softmax")
+    save(work, "TOP = tl.constexpr(3)\n" + ROW.format("row = TOP"), "row_softmax")
+    save(work, LSE.format("lse = 1"), "log_sum_exp")
+    row, other = here.exercise("row_softmax"), here.exercise("log_sum_exp")
+    stepped = work.undo(row)
+    assert stepped is not None
+    assert stepped.others == ()
+    assert "row = 1" in work.answer(row)
+    assert "lse = 1" in work.answer(other)
+    assert work.undo(row) is not None
+    assert work.answer(row) in stub_of(here, SOFTMAX)
+    assert "lse = 1" in work.answer(other)
+    assert work.undo(row) is None
+    assert work.redo(row) is not None
+    assert "row = 1" in work.answer(row)
+    assert work.undo(other) is not None
+    assert work.answer(other) in stub_of(here, SOFTMAX)
+    assert "row = 1" in work.answer(row)
+
+
+def test_what_an_earlier_answer_used_comes_back_with_it(here: Course) -> None:
+    work = Work(here)
+    helper = "@triton.jit\ndef top(x):\n    return x\n\n"
+    save(work, f"import math\n{helper}{ROW.format('top(math.pi)')}", "row_softmax")
+    save(work, ROW.format("row = 2"), "row_softmax")
+    save(work, LSE.format("lse = 1"), "log_sum_exp")
+    path = work.folder / SOFTMAX
+    path.write_text(path.read_text().replace(helper, "").replace("import math\n", ""))
+    work.undo(here.exercise("row_softmax"))
+    text = path.read_text()
+    assert text.count("def top(x)") == text.count("import math\n") == 1
+    assert "lse = 1" in text
+
+
+def test_a_version_of_the_whole_file_names_whom_it_changes(here: Course, drive: Path, tmp_path: Path) -> None:
+    first = Work(here, drive)
+    save(first, ROW.format("row = 1"), "row_softmax")
+    save(first, LSE.format("lse = 1"), "log_sum_exp")
+    second = Work(machine(tmp_path / "there"), drive)
+    assert second.restore() == (SOFTMAX,)
+    stepped = second.undo(here.exercise("row_softmax"))
+    assert stepped is not None
+    assert stepped.others == ("log_sum_exp",)
+    assert second.undo(here.exercise("log_sum_exp")) is None
+    assert second.redo(here.exercise("log_sum_exp")) is not None
+    assert (second.folder / SOFTMAX).read_bytes() == (first.folder / SOFTMAX).read_bytes()
+
+
+def test_versions_of_earlier_kits_still_come_back(here: Course) -> None:
+    work = Work(here)
+    old = work.folder / ".undo" / SOFTMAX / "000007.py"
+    old.parent.mkdir(parents=True)
+    old.write_text(stub_of(here, SOFTMAX) + "\n\n" + ROW.format("row = 7"))
+    save(work, LSE.format("lse = 1"), "log_sum_exp")
+    assert work.undo(here.exercise("row_softmax")) is not None
+    assert "row = 7" in work.answer(here.exercise("row_softmax"))
+    assert "lse = 1" in work.answer(here.exercise("log_sum_exp"))
+    assert work.undo(here.exercise("row_softmax")) is None
+
+
+def test_what_cannot_be_kept_is_not_undone(here: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = Work(here)
+    save(work, UPDATE.format("1"))
+    (work.folder / ".undo" / FLASH / "undone").write_text("a file where a folder should be")
+    with pytest.raises(UsageError, match="nothing was changed"):
+        work.undo(here.exercise("online_softmax_update"))
+    assert "l_i, 1" in saved(work)
+
+
+# Other exercises of the file -----------------------------------------------------------------------------------------
+
+
+def test_a_whole_file_in_a_cell_replaces_no_other_answer_by_its_stub(here: Course) -> None:
+    work = Work(here)
+    save(work, LSE.format("lse = 1"), "log_sum_exp")
+    pasted = stub_of(here, SOFTMAX) + "\n\n" + ROW.format("row = 1")
+    assert save(work, pasted, "row_softmax") == ()
+    assert "lse = 1" in work.answer(here.exercise("log_sum_exp"))
+    assert "row = 1" in work.answer(here.exercise("row_softmax"))
+
+
+def test_an_answer_to_another_exercise_that_is_replaced_is_named(here: Course) -> None:
+    work = Work(here)
+    save(work, LSE.format("lse = 1"), "log_sum_exp")
+    (note,) = save(work, ROW.format("row = 1") + LSE.format("lse = 2"), "row_softmax")
+    assert "log_sum_exp_kernel" in note
+    assert "%course undo row_softmax" in note
+    work.undo(here.exercise("row_softmax"))
+    assert "lse = 1" in work.answer(here.exercise("log_sum_exp"))
+
+
+def test_a_function_of_the_same_exercise_that_is_still_a_stub_replaces_no_answer(here: Course) -> None:
+    """A cell of an exercise with two functions, of which one is as it was handed out."""
+    work = Work(here)
+    two = next(item for item in here.exercises if len(item.functions) > 1)
+    first, second = (function.name for function in two.functions[:2])
+    spans = {}
+    for name in (first, second):
+        signature = next(row for row in stub_of(here, two.stub).split("\n") if row.startswith(f"def {name}("))
+        rest = stub_of(here, two.stub).split(signature)[1].split("):")[0]
+        spans[name] = f"@triton.jit\n{signature}{'' if signature.endswith(':') else rest + '):'}\n    mine = 1\n"
+    save(work, spans[first] + spans[second], two.id)
+    whole = stub_of(here, two.stub) + "\n\n" + spans[first].replace("mine = 1", "mine = 2")
+    (note,) = save(work, whole, two.id)
+    assert note.startswith(f"{second} in this cell is as it was handed out")
+    answer = work.answer(two)
+    assert "mine = 2" in answer
+    assert "mine = 1" in answer
+
+
+def test_a_helper_that_another_answer_uses_is_named(here: Course) -> None:
+    work = Work(here)
+    helper = "@triton.jit\ndef top(x):\n    return {}\n"
+    by_way = "@triton.jit\ndef higher(x):\n    return top(x)\n"
+    save(work, helper.format("1") + by_way + ROW.format("higher(1)"), "row_softmax")
+    same = helper.format("1").replace("return", "# a comment\n    return")
+    assert save(work, same + LSE.format("top(1)"), "log_sum_exp") == ()
+    (note,) = save(work, helper.format("2") + LSE.format("top(1)"), "log_sum_exp")
+    assert note.startswith("`top` is used by row_softmax too")
+    assert "%course undo log_sum_exp" in note
+    work.undo(here.exercise("log_sum_exp"))
+    assert "return 2" not in (work.folder / SOFTMAX).read_text()
+    assert save(work, helper.format("2").replace("top", "mine") + LSE.format("mine(1)"), "log_sum_exp") == ()
+
+
+def test_a_variable_of_the_same_name_is_no_use_of_a_helper(here: Course) -> None:
+    work = Work(here)
+    helper = "@triton.jit\ndef top(x):\n    return {}\n"
+    save(work, ROW.format("top = 1; top += 1"), "row_softmax")
+    save(work, helper.format("1") + LSE.format("top(1)"), "log_sum_exp")
+    assert save(work, helper.format("2") + LSE.format("top(1)"), "log_sum_exp") == ()

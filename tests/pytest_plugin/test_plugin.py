@@ -285,3 +285,25 @@ def test_the_plugin_is_installed_by_name_for_pytest() -> None:
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["entry-points"]["pytest11"] == {"autograder": pytest_plugin.__name__}
+
+
+@pytest.mark.parametrize("there", ["nothing", "a folder"])
+def test_a_stub_file_that_is_gone_is_skipped_and_no_success(
+    warm: Counting, student: Path, run: Run, items: Items, monkeypatch: pytest.MonkeyPatch, there: str
+) -> None:
+    """All else passes; in a bundle the stub would be put back, which is left out here."""
+    monkeypatch.setattr("autograder.release.stubs.create_missing_stubs", lambda course: ())
+    solve(student, ONE_SHOT)
+    (student / FLASH).unlink()
+    if there == "a folder":
+        (student / FLASH).mkdir()
+    gone = items("online_softmax_update", "flash_attention")
+    result = run("-rs", LESSON, "-k", "kernel_loads or online_softmax_update or flash_attention and not one_shot")
+    outcomes = result.parseoutcomes()
+    assert outcomes["skipped"] >= gone
+    assert "failed" not in outcomes
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines([f"SKIPPED [[]*] {FLASH}:1: There is no flash_attention.py*"])
+    assert f"{FLASH}::flash_attention::ragged" in run("--collect-only", "-q", "assignments").stdout.str()
+    assert f"{FLASH}::" not in run("--collect-only", "-q", ONE_SHOT).stdout.str()
+    assert f"{FLASH}::" not in run("--collect-only", "-q", "assignments/lesson1").stdout.str()

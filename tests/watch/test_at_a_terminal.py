@@ -75,8 +75,8 @@ def test_a_part_of_the_hour_in_the_documentation_is_real(student: ModuleType, tm
 
 def test_an_endless_loop_ends_with_the_next_save(student: ModuleType, sitting: Any) -> None:
     sitting.save(ending_in(student, ENDLESS))
-    with pytest.raises(pexpect.TIMEOUT):
-        sitting.child.expect("kernel_loads: ", timeout=1.5)  # it runs
+    said = sitting.wait_for("Still running kernel_loads, check [a-z_]+", "quits")
+    assert "kernel_loads: " not in said
     sitting.save(ending_in(student, "    return q, v, k\n"))
     assert "timeout" not in sitting.wait_for("kernel_loads: [a-z-]+", "keys:")
 
@@ -131,6 +131,34 @@ def test_ctrl_c_ends_it_with_130_and_leaves_nothing_behind(student: ModuleType, 
     shell.expect(pexpect.EOF)
     shell.close()
     assert (root / "before").read_text() == (root / "after").read_text()
+    assert not is_there(worker)
+    assert list(tmp_path.glob("autograder-*")) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_it_and_its_worker_while_both_still_import(
+    student: ModuleType, tmp_path: Path, number: signal.Signals
+) -> None:
+    """The worker is held up on purpose, for longer than this test waits: it must not be waited for."""
+    root = student.student_folder(tmp_path)
+    slow = tmp_path / "slow"
+    slow.mkdir()
+    (slow / "torch.py").write_text("import time\ntime.sleep(600)\n")
+    command = [sys.executable, "-P", "-m", "autograder.cli.grade", "watch", student.EXERCISE]
+    command += ["--device", "cpu", "--no-targets"]
+    environment = {**os.environ, "PYTHONPATH": f"{slow}:{ROOT}", "XDG_CACHE_HOME": str(tmp_path)}
+    environment |= {"PYTHONUNBUFFERED": "1", "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        command, cwd=root, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert any("At kernel_loads" in line for line in iter(process.stdout.readline, ""))
+        worker = worker_of(process.pid)
+        process.send_signal(number)
+        assert process.wait(timeout=100) == 128 + number
+    end = time.monotonic() + 60
+    while is_there(worker) and time.monotonic() < end:
+        time.sleep(0.01)
     assert not is_there(worker)
     assert list(tmp_path.glob("autograder-*")) == []
 

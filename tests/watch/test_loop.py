@@ -34,6 +34,10 @@ class PlayedWork:
     def __init__(self) -> None:
         self.started: list[str] = []
         self.busy = False
+        self.at: tuple[str, ...] = ()
+
+    def checks(self) -> tuple[str, ...]:
+        return self.at
 
     def start(self, name: str, run: Callable[[Any], Any]) -> None:
         self.started.append(name)
@@ -214,6 +218,54 @@ def test_errors_are_sentences_and_it_goes_on(table: Table) -> None:
     said = table.said(lambda: table.watch._ended(Done("verdict", error=ZeroDivisionError("oops"))))
     assert said.startswith("The grader itself failed (ZeroDivisionError: oops). This costs no points.")
     assert table.said(lambda: table.watch._ended(Done("verdict", error=WorkStopped("Stopped.")))) == ""
+
+
+def patient(table: Table, seconds: float) -> str:
+    """What is said when so much time has gone since the task was begun."""
+    return table.said(lambda: table.watch._be_patient(table.watch._since + seconds))
+
+
+def test_what_takes_long_is_said_with_the_check_and_the_way_out(table: Table) -> None:
+    table.ends("verdict", "fail")
+    table.watch._saved(Save(changed=True))
+    table.work.at = ("many_tiles",)
+    assert patient(table, 0.9) == ""
+    said = patient(table, 1.4)
+    assert said == (
+        "Still running kernel_loads, check many_tiles, after 1 s. The next save stops it, and so does q, which quits."
+    )
+    assert patient(table, 2) == ""
+    assert "after 10 s. Is there a loop that never ends? The next save" in patient(table, 10)
+    assert [bool(patient(table, seconds)) for seconds in (29, 31, 59, 61, 119, 121)] == [False, True] * 3
+    table.watch._saved(Save(changed=True))
+    assert "after 2 s" in patient(table, 2)
+    table.ends("verdict", "timeout")
+    assert patient(table, 500) == ""
+
+
+def test_a_worker_that_starts_is_not_taken_for_a_kernel(table: Table) -> None:
+    """That the first verdict takes some seconds was said."""
+    assert patient(table, 2) == ""
+    assert patient(table, 11).startswith("The worker is still starting, after 11 s. The next save")
+    table.work.at = ("many_tiles",)
+    assert "check many_tiles" in patient(table, 31)
+
+
+def test_asking_why_tracing_and_compiling_are_said_too(table: Table) -> None:
+    early = table.result("fail", "a").exercises[0]
+    table.watch._ended(Done("early", early, more=True))
+    assert patient(table, 2).startswith("Still asking why kernel_loads fails, after 2 s.")
+    table.ends("verdict", "fail")
+    assert patient(table, 2) == ""
+    assert patient(table, 12).startswith("Still compiling kernel_loads for GPU targets, after 12 s.")
+    table.watch._trace()
+    assert patient(table, 2).startswith("Still tracing kernel_loads, after 2 s.")
+
+
+def test_without_keys_the_way_out_is_ctrl_c(course: Course, tmp_path: Path) -> None:
+    table = Table(course, tmp_path, "kernel_loads", keys=False)
+    table.work.at = ("many_tiles",)
+    assert "and so does Ctrl-C, which ends all." in patient(table, 2)
 
 
 def test_hints_come_one_after_the_other(table: Table) -> None:

@@ -35,6 +35,25 @@ SAID = {
     "too many indices for tensor of rank 0": "this value has 0",
     "Expected dtype ['fp32', 'fp64'] but got fp16": "takes fp32, fp64, and is given fp16",
     "mask has unsupported dtype": "Is the comparison missing?",
+    "Mask must have boolean scalar type": "Is the comparison missing?",
+    "invalid operands of type pointer<fp32> and triton.language.float32": "and here it is float32. Is there a `/`",
+    "IncompatibleTypeErrorImpl('invalid operands of type pointer<fp32> and fp32')": "and here it is fp32. Is there a ",
+    "invalid operands of type pointer<fp32> and pointer<fp32>": "Two pointers are combined here.",
+    "cannot add pointers together": "Two pointers are combined here.",
+    "invalid operands of type triton.language.float32 and triton.language.int1": (
+        "in this way: float32 and int1. `&`, `|`, `^` and shifts take whole numbers"
+    ),
+    "invalid operands of type triton.language.int32 and pointer<fp32>": "int32 and a pointer to fp32.",
+    "`other` cannot be provided without `mask`": "this `tl.load` has no `mask=`.",
+    "ValueError('`other` cannot be provided without `mask`')": "this `tl.load` has no `mask=`.",
+    "Mask argument cannot be block type if pointer argument is not a block": "Is the `tl.arange` missing",
+    "Unsupported ptr type <['16'], int32> in `tl.load`": "`tl.load` takes a pointer first, and is given (16) int32",
+    "Unsupported ptr type triton.language.int32 in `tl.store`": "is given int32 here.",
+    "Cannot broadcast, rank mismatch: ['16'], ['16', '16']": "only axes of length 1 can be",
+    "unexpected type pointer<fp32>": "Is a `tl.load` missing?",
+    "wrong type argument to unary invert (triton.language.float32)": "it is float32.",
+    "arange's end argument must be greater than the start argument": "end is not above start",
+    "program_id axis must be 0, 1, or 2 but got 3": "`tl.program_id` takes the axis of the grid",
     "error encountered during parsing": "The compiler gave up and named no line.",
     "Loop-carried variable l_i has initial type <['16'], fp32> but is re-assigned to <['16', '16'], fp32> in loop!": (
         "l_i changes its type within the loop, from (16) fp32 to (16, 16) fp32."

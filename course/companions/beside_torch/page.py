@@ -13,17 +13,16 @@ Import torch and triton inside functions only: the device decides how triton has
 """
 
 import argparse
-import contextlib
 import os
-import signal
 import sys
 import traceback
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
+from .apart import TooLong, begins, is_apart, run_apart, settle
 from .buffers import measure
-from .student import Missing, explain, find_file, find_folder, graded_together, load_kernel
+from .student import Missing, check_line, explain, find_file, find_folder, graded_together, load_kernel, place_of
 
 
 @dataclass(frozen=True)
@@ -51,9 +50,22 @@ class Page:
             print("\n".join(missing.lines))
             return None
         print(f"{path}\n")
+
+        def run_one(case, generator):
+            begins(part.exercise)
+            return run(kernel, case, self.device, generator)
+
         try:
+            begins(part.exercise)  # what the file does when it is imported counts too
             kernel = load_kernel(path, part)
-            matches = self._rows(cases, columns, lambda case, generator: run(kernel, case, self.device, generator))
+            matches = self._rows(cases, columns, run_one)
+        except TooLong as error:
+            line, exercise = place_of([error], path, part)
+            where = f"{path.name}, line {line}" if line else path.name
+            print(f"\n{where} was still at work when its time was up. Is there a loop that never ends?")
+            print("The grader says more about it:")
+            print(check_line(exercise))
+            return None
         except Missing as missing:
             print("\n".join(missing.lines))
             return None
@@ -62,6 +74,8 @@ class Page:
                 traceback.print_exc()
             explain(error, path, part)
             return None
+        finally:
+            begins("")
         if not matches:
             # A wrong piece shows in the kernel: graded together, the first that does not pass is the one to mend.
             together = graded_together(path, part)
@@ -100,53 +114,14 @@ class Page:
 def companion(title, show, arguments=None):
     """Run a companion script from its options to its exit code: 0 if ``show(page)`` is true, else 1; no tracebacks.
 
-    It runs in a child where that can be had, so that something is said if a kernel brings the whole process down.
+    It runs in a child process, which a kernel may hang or end.
     """
-    if not hasattr(os, "fork") or {"torch", "triton"} & sys.modules.keys():
-        return _guarded(title, show, arguments)
-    sys.stdout.flush()
-    child = os.fork()
-    if not child:
-        code = 1
-        try:
-            sys.stdout.reconfigure(line_buffering=True)  # what was said before a crash is not lost with it
-            code = _guarded(title, show, arguments)
-        except SystemExit as left:  # of the options: --help, or one that there is none of
-            code = left.code if isinstance(left.code, int) else 1
-        except Exception:  # noqa: BLE001 - with --debug alone
-            traceback.print_exc()
-        finally:
-            _leave(code)
-    return _wait(child)
-
-
-def _leave(code):
-    """End the child, and with it nothing of the parent's."""
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError):  # the reader of our output may have gone
-            stream.flush()
-    os._exit(code)
-
-
-def _wait(child):
-    """The child's exit code; 1 and a sentence if it was brought down."""
-    while True:
-        try:
-            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            break
-        except KeyboardInterrupt:  # the child has been told as well, and says so
-            continue
-    if status >= 0:
-        return status
-    print(f"\nThe script came to a sudden end ({signal.Signals(-status).name}): a kernel may have reached far")
-    print("outside its tensors. The grader says on which line; check the exercise above with `grade check`.")
-    return 1
-
-
-def _guarded(title, show, arguments):
-    """The script's exit code; what goes wrong is said in a sentence."""
+    if not is_apart():
+        return run_apart(arguments)
     try:
         return _run(title, show, arguments)
+    except TooLong:
+        print("\nA kernel was still at work when its time was up. Is there a loop that never ends?")
     except KeyboardInterrupt:
         print("\nStopped.")
     except BrokenPipeError:  # the reader of our output has gone
@@ -177,6 +152,7 @@ def _run(title, show, arguments):
     import triton
 
     place = torch.cuda.get_device_name() if device == "cuda" else "CPU, in Triton's interpreter"
+    settle(device)
     print(title)
     print(f"{place}; triton {triton.__version__}, torch {torch.__version__}, seed {options.seed}")
     if show(Page(device, find_folder(options.dir), options.seed, options.debug)):

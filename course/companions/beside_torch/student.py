@@ -87,10 +87,7 @@ def explain(error, path, part):
     causes = [error]
     while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and cause not in causes:
         causes.append(cause)
-    functions = _functions_in(path)
-    line = next(filter(None, (_line_of(cause, path, functions) for cause in reversed(causes))), None)
-    inside = [name for name, node in functions.items() if line and node.lineno <= line <= node.end_lineno]
-    exercise = part.exercises.get(inside[0] if inside else part.kernel, part.exercise)
+    line, exercise = place_of(causes, path, part)
     root = causes[-1]
     text = (str(root).strip() or type(root).__name__).splitlines()[-1][:200]
     where = f"{path.name}, line {line}" if line else path.name
@@ -103,6 +100,14 @@ def explain(error, path, part):
         print(f"  {type(root).__name__}: {text}")
         print("The grader says more about it:")
     print(check_line(exercise))
+
+
+def place_of(causes, path, part):
+    """The student's line that errors came from, if any, and the exercise of the function in which it is."""
+    functions = _functions_in(path)
+    line = next(filter(None, (_line_of(cause, path, functions) for cause in reversed(causes))), None)
+    inside = [name for name, node in functions.items() if line and node.lineno <= line <= node.end_lineno]
+    return line, part.exercises.get(inside[0] if inside else part.kernel, part.exercise)
 
 
 def _unfilled(path, part):

@@ -61,7 +61,7 @@ def test_a_far_address_is_a_sentence_with_the_exercise(tmp_path: Path) -> None:
 
 def test_an_endless_loop_is_named_by_its_line_and_the_other_kernel_goes_on(tmp_path: Path) -> None:
     folder = broken(tmp_path, "    a = tl.load(", ENDLESS)
-    code, output = ended(folder, tmp_path, _CPU_SECONDS={"cpu": 8})
+    code, output = ended(folder, tmp_path, _CPU_SECONDS={"cpu": 4})
     assert code == 1
     rows = (folder / "vector_add.py").read_text().split("\n")
     lines = [number for number, row in enumerate(rows, 1) if "while m < 1" in row or "m = m * 1" in row]

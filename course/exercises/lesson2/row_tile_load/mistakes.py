@@ -233,6 +233,13 @@ MISTAKES = (
 
 SIGNS = (
     (
+        "reads_all_keeps_a_tile",
+        "fail",
+        r"\belements of x are loaded in all",
+        "More of x is loaded than belongs to the tile.\n\n"
+        "Reading is what costs time. Where do the tile's rows begin, and could the load begin and end there?",
+    ),
+    (
         "one_vector_for_both",
         "compile-error",
         r"shapes meet here: (?:32 against 16|16 against 32) along (?:axis|dimension) 0\.(?!.*the harness noticed)",

@@ -327,6 +327,13 @@ GPU_ALIASES = {"parts_in_one_row": "second_part_not_written", "columns_behind_th
 # For what outputs cannot tell. A message is a sign of no more than what it says.
 SIGNS = (
     (
+        "second_kernel_stores_nothing",
+        "fail",
+        r"All of y was never written",
+        "gemv_reduce_kernel stores nothing: y is its output.\n\n"
+        "The exercise asks for two kernels. The first one's parts are in partial; what does the second make of them?",
+    ),
+    (
         "rows_meet_columns",
         "compile-error",
         r"shapes meet here: (?:32 against 64|64 against 32) along (?:axis|dimension) [01]\.",

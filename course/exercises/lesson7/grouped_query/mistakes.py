@@ -262,7 +262,8 @@ def tf32(case, inputs, scores="scores", weights=True):
     steps = {"product": lambda t: _tf32(t.p) @ _tf32(t.v)} if weights else {}
     if scores:
         steps["scores"] = _TF32_SCORES[scores]
-    return _kernel(case, inputs, **steps)
+    outputs = _kernel(case, inputs, **steps)
+    return {"o": outputs["o"]} if outputs else {}  # a weight that is rounded to the other side may set twins apart
 
 
 _TF32_SCORES = {

@@ -35,6 +35,8 @@ _LARGEST = 500_000
 
 # Stands in an output for an element that was never written: another kind than any number, NaN and infinities included.
 UNWRITTEN = torch.finfo(torch.float64).min
+# Stands in a model's output for an element of which it says nothing, as where two programs store different values.
+UNKNOWN = torch.finfo(torch.float64).max
 
 # A model gives outputs, or the pattern of the message with which its kernel is stopped.
 Model = Callable[[Mapping[str, Any], Tensors], Tensors | str]
@@ -128,10 +130,10 @@ def load_mistakes(path: Path) -> Mistakes:
 def nearest(mistakes: Mistakes, probes: Sequence[Probe], device: str = "cpu") -> Diagnosis | None:
     """The one mistake whose model gives what the kernel gave, on every probe; None if there is none, or several.
 
-    A model may say nothing of a probe, by giving no output for it.  On those of which it speaks, the right values have
-    to be much further away than it is: an output that is merely a little rough is nobody's mistake, and a model that
-    speaks only where the kernel is right is nobody's either.  A model's outputs
-    speak for nothing if the kernel never ran; its message may.
+    A model may say nothing of a probe, by giving no output for it, or of an element (`UNKNOWN`).  On what it speaks
+    of, the right values have to be much further away than it is: an output that is merely a little rough is nobody's
+    mistake, and a model that speaks only where the kernel is right is nobody's either.  A model's outputs speak for
+    nothing if the kernel never ran; its message may.
 
     A GPU takes some numbers below the smallest normal one as 0 (PTX's ``.ftz``), depending on how a kernel is written:
     there a model may explain an output with them or without.
@@ -148,13 +150,13 @@ def nearest(mistakes: Mistakes, probes: Sequence[Probe], device: str = "cpu") ->
             if fit.own > _GIVEN_UP:
                 continue
             case = {**probe.check.case, "device": device}
-            own = _own(probe, mistakes.models[name], case, doubled, ever_ran)
+            own, known = _own(probe, mistakes.models[name], case, doubled, ever_ran)
             if own is not None and own > _NEAR and device == "cuda":
                 with _tiny_numbers_are_zero():
-                    flushed = _own(probe, mistakes.models[name], case, doubled, ever_ran)
+                    flushed, _ = _own(probe, mistakes.models[name], case, doubled, ever_ran)
                 own = own if flushed is None else min(own, flushed)
             if own is not None:
-                fit.add(own, from_right)
+                fit.add(own, distance(probe.observed, known) if known else from_right)
     found = {name: fit.own if fit.explains else float("inf") for name, fit in fits.items()}
     best = min(found, key=lambda name: found[name])
     own = found[best]
@@ -166,7 +168,8 @@ def nearest(mistakes: Mistakes, probes: Sequence[Probe], device: str = "cpu") ->
     if runner_up < max(_TIMES_FURTHER * own, own + _FURTHER):
         return None
     only_here = mistake != mistakes.stands_for(best)  # then the words have to be those that hold for both
-    return Diagnosis(mistake, mistakes.texts[mistake if only_here else best], own, runner_up)
+    text = mistakes.texts[best] if not only_here else mistakes.texts.get(mistake, mistakes.texts[best])
+    return Diagnosis(mistake, text, own, runner_up)
 
 
 @dataclass(slots=True)
@@ -200,7 +203,7 @@ def by_sign(mistakes: Mistakes, checks: Sequence[CheckResult]) -> Diagnosis | No
 
 
 def distance(got: Tensors, model: Tensors) -> float:
-    """How far an output is from a model's, over all names that the model gives.
+    """How far an output is from a model's, over all names that the model gives, where it knows the values.
 
     The share of elements of another kind (never written, NaN, +inf, -inf, finite), plus the root of the mean square of
     the difference over elements that are finite in both, relative to that of the model.  Infinite if shapes differ.
@@ -210,6 +213,7 @@ def distance(got: Tensors, model: Tensors) -> float:
         if name not in got or got[name].shape != right.shape:
             return float("inf")
         x, y = got[name].double(), right.double()
+        x, y = x[y != UNKNOWN], y[y != UNKNOWN]
         if x.numel() == 0:
             continue
         same = (torch.isnan(x) & torch.isnan(y)) | (~_is_number(x) & (x == y))
@@ -225,14 +229,29 @@ def _is_number(x: torch.Tensor) -> torch.Tensor:
     return torch.isfinite(x) & (x != UNWRITTEN)
 
 
-def _own(probe: Probe, model: Model, case: Mapping[str, Any], inputs: Tensors, ever_ran: bool) -> float | None:
-    """How far the output, or the message of a kernel that was stopped, is from a model's; None if it says nothing."""
+def _own(
+    probe: Probe, model: Model, case: Mapping[str, Any], inputs: Tensors, ever_ran: bool
+) -> tuple[float | None, Tensors]:
+    """How far the output, or the message of a kernel that was stopped, is from a model's; None if it says nothing.
+
+    And the right values of what the model knows, if there is anything that it does not.
+    """
     outputs = _run(model, case, inputs)
     if isinstance(outputs, str):
-        return 0.0 if not probe.ran and re.search(outputs, probe.message) else float("inf")
+        return (0.0 if not probe.ran and re.search(outputs, probe.message) else float("inf")), {}
     if not ever_ran:
-        return float("inf")
-    return distance(probe.observed, outputs) if outputs else None
+        return float("inf"), {}
+    return (distance(probe.observed, outputs) if outputs else None), _known(probe.right, outputs)
+
+
+def _known(right: Tensors, outputs: Tensors) -> Tensors:
+    """The right values, with `UNKNOWN` where a model has it; nothing if it has none."""
+    unknown = {name: x == UNKNOWN for name, x in outputs.items() if name in right and bool((x == UNKNOWN).any())}
+    if not unknown:
+        return {}
+    return {
+        name: torch.where(unknown[name], UNKNOWN, x.double()) if name in unknown else x for name, x in right.items()
+    }
 
 
 @contextmanager

@@ -142,6 +142,27 @@ def test_a_model_that_says_nothing_explains_nothing(tmp_path: Path) -> None:
     assert nearest(load_mistakes(tmp_path / "mistakes.py"), [probe(5 * SMALL, SMALL)]) is None
 
 
+def test_a_model_may_know_some_elements_alone(tmp_path: Path) -> None:
+    (tmp_path / "mistakes.py").write_text(
+        "import torch\n"
+        "def raced(case, inputs):\n"
+        '    """The first value is three times as large, and programs race for the last one."""\n'
+        "    y = 3 * inputs['x']\n"
+        "    y[1], y[2] = 2 * inputs['x'][1], torch.finfo(torch.float64).max\n"
+        "    return {'y': y}\n"
+        "MISTAKES = (raced,)\n"
+    )
+    load_mistakes.cache_clear()
+    raced = load_mistakes(tmp_path / "mistakes.py")
+    for last in (6.0, 17.0, UNWRITTEN, float("nan")):
+        found = nearest(raced, [probe(torch.tensor([3.0, 4.0, last], dtype=torch.float64), SMALL)])
+        assert found is not None
+        assert found.mistake == "raced"
+        # Wrong where the model knows nothing alone, or where it knows better.
+        assert nearest(raced, [probe(torch.tensor([2.0, 4.0, last], dtype=torch.float64), SMALL)]) is None
+        assert nearest(raced, [probe(torch.tensor([3.0, 5.0, last], dtype=torch.float64), SMALL)]) is None
+
+
 def test_a_kernel_that_never_ran_is_like_no_model(mistakes: Mistakes) -> None:
     stopped = probe(torch.full((3,), torch.inf), SMALL)
     assert nearest(mistakes, [replace(stopped, ran=False)]) is None

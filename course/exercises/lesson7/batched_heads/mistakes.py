@@ -4,6 +4,8 @@ A model walks over memory as the kernel does: programs in the order of the inter
 behind the end of a tensor stops a kernel on CPU; on a GPU it reads as NaN there.
 """
 
+import functools
+import inspect
 import math
 from types import SimpleNamespace
 
@@ -15,6 +17,11 @@ _BAND = 65536  # elements behind the end of a tensor that are known to read as N
 _BETWEEN = r"wrote between the elements of o(?:_twin)?\b"
 _PAST_THE_END = r"(?:stores outside|wrote past the end of) o(?:_twin)?\b"
 _LOAD = r"loads (?:outside {}(?:_twin)?\b|far outside)"
+
+
+def _tf32(x):
+    """As tensor cores read a float32 operand of a product in TF32: the lowest 13 bits are left out."""
+    return (x.float().contiguous().view(torch.int32) & ~0x1FFF).view(torch.float32).double()
 
 
 class _StoppedError(Exception):
@@ -41,6 +48,11 @@ def _sizes(case, name):
 def _contiguous(case, name):
     _, heads, rows, head = _sizes(case, name)
     return heads * rows * head, rows * head, head, 1
+
+
+def _differ(one, two):
+    """Whether any numbers are further apart than rounding, or are NaN in one alone."""
+    return bool((~torch.isclose(one, two, rtol=1e-6, atol=1e-9, equal_nan=True)).any())
 
 
 class _Memory:
@@ -79,6 +91,7 @@ class _Memory:
         old = self.flat[to]
         self.clash = self.clash or bool(((old != UNWRITTEN) & ~torch.isnan(old) & (old != values)).any())
         self.flat[to] = values
+        self.clash = self.clash or _differ(self.flat[to], values)  # one store with two values for one place
         self.touched[to] = True
 
     def stored(self):
@@ -139,17 +152,19 @@ def _launch(case, inputs, layouts, walked, head_of, grid, other, steps):
                 t.end = step("end")
                 t.real_key = (t.j[:, None] < t.end) & (t.d[None, :] < case["head"])
                 live = step("k_live")
-                k, v = (memory[x].load(memory[x].places(b, step("kv_head")(h), t.j, t.d), live, other) for x in "kv")
-                t.s = t.q @ k.T * case["scale"]
+                t.k, t.v = (
+                    memory[x].load(memory[x].places(b, step("kv_head")(h), t.j, t.d), live, other) for x in "kv"
+                )
+                t.s = step("scores")
                 keep = step("keep")
                 if case["causal"]:
                     keep = keep & step("seen")
                 t.s = torch.where(keep, t.s, -INF)
                 m_new = torch.maximum(t.m, t.s.amax(1, keepdim=True))
                 anchor = torch.where(m_new == -INF, 0.0, m_new)
-                t.alpha, p = torch.exp(t.m - anchor), torch.exp(t.s - anchor)
-                t.l = t.l * t.alpha + p.sum(1, keepdim=True)
-                t.acc = step("rescaled") + p @ v
+                t.alpha, t.p = torch.exp(t.m - anchor), torch.exp(t.s - anchor)
+                t.l = t.l * t.alpha + t.p.sum(1, keepdim=True)
+                t.acc = step("rescaled") + step("product")
                 t.m = m_new
             o = t.acc / torch.where(t.l == 0, 1.0, t.l)
             memory["o"].store(memory["o"].places(b, h, t.i, t.d), step("o_live"), o)
@@ -168,6 +183,8 @@ _STEPS = {
     "kv_head": lambda t: lambda h: h,
     "keep": lambda t: t.column < t.end,
     "seen": lambda t: t.column <= t.row + t.seqlen_k - t.seqlen_q,
+    "scores": lambda t: t.q @ t.k.T * t.scale,
+    "product": lambda t: t.p @ t.v,
     "rescaled": lambda t: t.acc * t.alpha,
 }
 
@@ -288,7 +305,7 @@ def columns_of_keys_not_masked(case, inputs):
 def store_columns_not_masked(case, inputs):
     """Columns of o from HEAD to BLOCK_D are stored as if they existed, over what lies behind each row.
 
-    Compare the mask of the store with that of q.
+    A head of 40 columns lies in a tile of 64. Which columns of a row exist, and what does the mask of the store ask about?
     """
     return _kernel(case, inputs, o_live=lambda t: (t.row < t.seqlen_q).expand(-1, t.block_d))
 
@@ -344,6 +361,43 @@ def acc_not_rescaled(case, inputs):
     return _kernel(case, inputs, rescaled=lambda t: t.acc)
 
 
+def tf32(case, inputs, scores="scores", weights=True):
+    """A tl.dot rounds float32 to TF32, as on newer GPUs it does unless told not to: about three digits are left.
+
+    Look at the arguments of both tl.dot calls.
+    """
+    steps = {"product": lambda t: _tf32(t.p) @ _tf32(t.v)} if weights else {}
+    if scores:
+        steps["scores"] = _TF32_SCORES[scores]
+    outputs = _kernel(case, inputs, **steps)
+    return {"o": outputs["o"]} if outputs else {}  # a weight that is rounded to the other side may set twins apart
+
+
+_TF32_SCORES = {
+    "scores": lambda t: _tf32(t.q) @ _tf32(t.k).T * t.scale,
+    "scaled_queries": lambda t: _tf32(t.q * t.scale) @ _tf32(t.k).T,
+}
+
+
+def _variant(model, suffix, *arguments):
+    """The same mistake in a kernel written another way."""
+
+    @functools.wraps(model)
+    def variant(case, inputs):
+        return model(case, inputs, *arguments)
+
+    variant.__name__ = f"{model.__name__}_{suffix}"
+    return variant
+
+
+_TF32 = (
+    _variant(tf32, "in_scaled_queries_and_weights", "scaled_queries"),
+    _variant(tf32, "in_scores", "scores", False),
+    _variant(tf32, "in_scaled_queries", "scaled_queries", False),
+    _variant(tf32, "in_weights", ""),
+)
+
+
 MISTAKES = (
     strides_ignored,
     column_stride_ignored,
@@ -363,14 +417,20 @@ MISTAKES = (
     keys_masked_by_query_length,
     causal_top_left,
     acc_not_rescaled,
+    tf32,
+    *_TF32,
 )
+
+ALIASES = {variant.__name__: "tf32" for variant in _TF32}
+
+# Stored columns that do not exist lie behind the end of o, and a kernel that has written there shows no outputs on a GPU.
+GPU_ALIASES = {"columns_not_masked": "store_columns_not_masked"}
 
 SIGNS = (
     (
         "tf32",
         "fail",
         r"tl\.dot rounds its float32 tiles to TF32",
-        "A tl.dot rounds float32 to TF32, as on newer GPUs it does unless told not to: about three digits are left.\n\n"
-        "Look at the arguments of both tl.dot calls.",
+        inspect.getdoc(tf32),
     ),
 )

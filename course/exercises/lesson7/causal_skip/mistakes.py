@@ -3,11 +3,18 @@
 In poisoned cases the rows that see poison are left out, as the oracle leaves them out.
 """
 
+import functools
+import inspect
 from types import SimpleNamespace
 
 import torch
 
 INF = float("inf")
+
+
+def _tf32(x):
+    """As tensor cores read a float32 operand of a product in TF32: the lowest 13 bits are left out."""
+    return (x.float().contiguous().view(torch.int32) & ~0x1FFF).view(torch.float32).double()
 
 
 def _kernel(case, inputs, **steps):
@@ -21,19 +28,19 @@ def _kernel(case, inputs, **steps):
     for first in range(0, nq, block_m):
         t = SimpleNamespace(**case, first=first, offset=nk - nq)
         t.row = (first + torch.arange(block_m))[:, None]
-        q = inputs["q"][t.row[:, 0].clamp(max=nq - 1)]
+        t.q = inputs["q"][t.row[:, 0].clamp(max=nq - 1)]
         t.m, t.l = (torch.full((block_m, 1), x).double() for x in (-INF, 0.0))
         t.acc = torch.zeros(block_m, case["head"]).double()
         for start in step("starts"):
             j = start + torch.arange(block_n)
             t.column, real = j[None, :], (j < nk)[:, None]
-            k, v = (torch.where(real, inputs[name][j.clamp(max=nk - 1)], 0.0) for name in "kv")
-            s = torch.where(step("seen"), q @ k.T * case["scale"], -INF)
+            t.k, t.v = (torch.where(real, inputs[name][j.clamp(max=nk - 1)], 0.0) for name in "kv")
+            s = torch.where(step("seen"), step("scores"), -INF)
             m_new = torch.maximum(t.m, s.amax(1, keepdim=True))
             t.m_new = m_new
             anchor = step("anchor")
-            alpha, p = torch.exp(t.m - anchor), torch.exp(s - anchor)
-            t.l, t.acc, t.m = t.l * alpha + p.sum(1, keepdim=True), t.acc * alpha + p @ v, m_new
+            alpha, t.p = torch.exp(t.m - anchor), torch.exp(s - anchor)
+            t.l, t.acc, t.m = t.l * alpha + t.p.sum(1, keepdim=True), t.acc * alpha + step("product"), m_new
         t.safe = torch.where(t.l == 0, 1.0, t.l)
         rows = min(block_m, nq - first)
         o[first : first + rows] = (t.acc / step("divisor"))[:rows]
@@ -52,6 +59,8 @@ def _until(end):
 
 _STEPS = {
     **_until(_end),
+    "scores": lambda t: t.q @ t.k.T * t.scale,
+    "product": lambda t: t.p @ t.v,
     "seen": lambda t: (t.column <= t.row + t.offset) & (t.column < t.seqlen_k),
     "anchor": lambda t: torch.where(t.m_new == -INF, 0.0, t.m_new),
     "divisor": lambda t: t.safe,
@@ -177,6 +186,42 @@ def dead_row_divided_by_zero(case, inputs):
     return _kernel(case, inputs, divisor=lambda t: t.l)
 
 
+def tf32(case, inputs, scores="scores", weights=True):
+    """A tl.dot rounds float32 to TF32, as on newer GPUs it does unless told not to: about three digits are left.
+
+    Look at the arguments of both tl.dot calls.
+    """
+    steps = {"product": lambda t: _tf32(t.p) @ _tf32(t.v)} if weights else {}
+    if scores:
+        steps["scores"] = _TF32_SCORES[scores]
+    return _kernel(case, inputs, **steps)
+
+
+_TF32_SCORES = {
+    "scores": lambda t: _tf32(t.q) @ _tf32(t.k).T * t.scale,
+    "scaled_queries": lambda t: _tf32(t.q * t.scale) @ _tf32(t.k).T,
+}
+
+
+def _variant(model, suffix, *arguments):
+    """The same mistake in a kernel written another way."""
+
+    @functools.wraps(model)
+    def variant(case, inputs):
+        return model(case, inputs, *arguments)
+
+    variant.__name__ = f"{model.__name__}_{suffix}"
+    return variant
+
+
+_TF32 = (
+    _variant(tf32, "in_scaled_queries_and_weights", "scaled_queries"),
+    _variant(tf32, "in_scores", "scores", False),
+    _variant(tf32, "in_scaled_queries", "scaled_queries", False),
+    _variant(tf32, "in_weights", ""),
+)
+
+
 MISTAKES = (
     nothing_skipped,
     diagonal_skipped,
@@ -191,10 +236,15 @@ MISTAKES = (
     diagonal_twice,
     guard_missing,
     dead_row_divided_by_zero,
+    tf32,
+    *_TF32,
 )
 
 # Only their counts tell these from a right kernel, and the counts do not tell them apart.
-ALIASES = dict.fromkeys(("next_chunk_ahead", "loaded_and_left", "two_walks"), "chunks_read_too_often")
+ALIASES = {
+    **dict.fromkeys(("next_chunk_ahead", "loaded_and_left", "two_walks"), "chunks_read_too_often"),
+    **{variant.__name__: "tf32" for variant in _TF32},
+}
 
 SIGNS = (
     (
@@ -209,7 +259,6 @@ SIGNS = (
         "tf32",
         "fail",
         r"tl\.dot rounds its float32 tiles to TF32",
-        "A tl.dot rounds float32 to TF32, as on newer GPUs it does unless told not to: about three digits are left.\n\n"
-        "Look at the arguments of both tl.dot calls.",
+        inspect.getdoc(tf32),
     ),
 )

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 
 import torch
 
-INF = float("inf")
+NAN, INF = float("nan"), float("inf")
+_BAND = 65536  # elements on both sides of a tensor that are known to read as NaN on a GPU
 _STORE_OUTSIDE = r"(?:stores outside|wrote past the end of) o\b"
 _LOAD_OUTSIDE = r"loads outside (?:table|[kv]_pages)(?:_moved)?\b"
 
@@ -42,9 +43,9 @@ def _model(case, inputs, *, left_over=False, **steps):
                 t.page_number = step("page")
                 row = step("row")
                 t.held = step("held")
-                t.k, t.v = (_cells(inputs[f"{name}_pages"], row, t.held) for name in "kv")
+                t.k, t.v = (_cells(case, inputs[f"{name}_pages"], row, t.held) for name in "kv")
                 if left_over:
-                    t.v = _cells(inputs["v_pages"], row, torch.ones_like(t.held))
+                    t.v = _cells(case, inputs["v_pages"], row, torch.ones_like(t.held))
                 t.s = inputs["q"][b] @ t.k.T * case["scale"]
                 t.s = step("mask")
                 m_new = torch.maximum(t.m, t.s.amax(1, keepdim=True))
@@ -60,13 +61,16 @@ def _model(case, inputs, *, left_over=False, **steps):
     return {"o": o, "lse": lse}
 
 
-def _cells(pages, row, held):
-    """Rows of the pool from ``row`` on, 0 where not held."""
+def _cells(case, pages, row, held):
+    """Rows of the pool from ``row`` on, 0 where not held; on a GPU what lies before and behind it is NaN."""
     pool = pages.reshape(-1, pages.shape[2])
     at = row + torch.arange(len(held))
-    if bool((held & ((at < 0) | (at >= len(pool)))).any()):
+    outside = held & ((at < 0) | (at >= len(pool)))
+    near = (at >= -(_BAND // pool.shape[1])) & (at < len(pool) + _BAND // pool.shape[1])
+    if bool(outside.any()) and (case["device"] == "cpu" or not bool(near[outside].all())):
         raise _StoppedError
-    return torch.where(held[:, None], pool[at.clamp(0, len(pool) - 1)], 0.0)
+    read = torch.where(held[:, None], pool[at.clamp(0, len(pool) - 1)], 0.0)
+    return torch.where(outside[:, None], NAN, read)
 
 
 def _entry(t, index):
@@ -265,6 +269,9 @@ MISTAKES = (
     lse_without_max,
 )
 
+# An entry from behind the table leads so far away that a GPU gives up: there, no outputs are left.
+GPU_ALIASES = {"table_looked_up_by_key": "far_from_the_pages"}
+
 # For what outputs cannot tell. A message is a sign of no more than what it says.
 SIGNS = (
     (
@@ -274,5 +281,13 @@ SIGNS = (
         "The results are right, but more is loaded than each key once.\n\n"
         "Is a page loaded again for a second walk, or one that is not the sequence's? One walk is enough if the sums "
         "follow the maximum when it rises.",
+    ),
+    (
+        "far_from_the_pages",
+        "crashed",
+        r"The GPU stopped the kernel: .*illegal memory access",
+        "The kernel reads or writes so far from all tensors that the GPU stops it.\n\n"
+        "What a page's number is multiplied by leads far away if it is no page's number. Which entry of the table does each "
+        "step look up, and is it one of the sequence's row? There is an entry for each page, not for each key.",
     ),
 )

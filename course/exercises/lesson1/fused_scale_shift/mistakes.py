@@ -246,7 +246,7 @@ SIGNS = (
     (
         "x_read_again",
         "fail",
-        r"\belements of x are loaded in all|\bone program stores",
+        r"\belements of x are loaded in all",
         "x is read more than once.\n\n"
         "A block that was loaded stays at hand, in registers. How often does a load of x stand in the kernel, and does "
         "another program load the same elements?",

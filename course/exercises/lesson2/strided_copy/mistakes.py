@@ -286,7 +286,7 @@ SIGNS = (
         "done_by_every_program",
         "fail",
         r"\belements of x are loaded in all|\bone program stores",
-        "Elements are read more often than they need be, as where every program does the work of all.\n\n"
-        "Which elements does a program own, and where does its number say so?",
+        "A program does more than its own part, as where every program does the work of all.\n\n"
+        "Which elements does it own, and where does its number say so?",
     ),
 )

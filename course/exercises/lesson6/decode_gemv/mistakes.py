@@ -344,7 +344,7 @@ SIGNS = (
     (
         "second_part_not_written",
         "fail",
-        r"^Row 1 of partial (?:was|were) never written",
+        r"^(?:Row|Split) 1 of partial (?:was|were) never written",
         "Of the two splits of this case, only the first has its part in partial.\n\n"
         "Work out, for the second split, where its store goes and which elements its mask lets through.",
     ),

@@ -308,8 +308,8 @@ SIGNS = (
     (
         "one_wide_step",
         "fail",
-        r"one load takes \d+ elements of [ab] at once",
-        "A load takes more than a tile of BLOCK_K terms: some K will not fit into it.\n\n"
+        r"one load takes \d+ elements of [ab] at once|\ba tile is \d+ long",
+        "One step takes more than BLOCK_K terms: some K will not fit into it.\n\n"
         "How many terms of the sum does one step take, and what goes on to the next ones?",
     ),
     (

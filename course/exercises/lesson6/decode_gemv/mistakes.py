@@ -6,6 +6,7 @@ import torch
 
 NAN = float("nan")
 UNWRITTEN = torch.finfo(torch.float64).min  # what the grader shows for elements that were never written
+UNKNOWN = torch.finfo(torch.float64).max  # an element of which a model says nothing
 
 
 def _spans(case):
@@ -87,16 +88,17 @@ def parts_one_apart(case, inputs):
     outputs = _right(case, inputs)
     if len(_spans(case)) == 1:
         return outputs
-    if case["device"] == "cuda":
-        return {}  # which of two parts stands last in one place is a matter of order
     parts = outputs["partial"]
     stored = torch.full((parts.numel(),), UNWRITTEN, dtype=parts.dtype)
     for start in range(0, case["rows"], case["block_n"]):
         for split, part in enumerate(parts):
             tile = part[start : start + case["block_n"]]
             if split + start + len(tile) > len(stored):
-                return r"stores outside partial\b"
-            stored[split + start : split + start + len(tile)] = tile
+                return r"(?:stores outside|wrote past the end of) partial\b"
+            place = stored[split + start : split + start + len(tile)]
+            # On a GPU it is a matter of order which of two parts stands in one place in the end.
+            chance = (place != UNWRITTEN) & (case["device"] == "cuda")
+            place.copy_(torch.where(chance, UNKNOWN, tile))
     return {"partial": stored.reshape(parts.shape)}
 
 

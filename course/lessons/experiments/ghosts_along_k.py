@@ -22,7 +22,7 @@ def product_kernel(
         a = tl.load(a_ptr + i * K + across, mask=across < (K if MASK_A else 2 * K), other=0.0)
         b = tl.load(b_ptr + down * SIZE + j, mask=down < (K if MASK_B else 2 * K), other=0.0)
         total += tl.dot(a, b, input_precision="ieee")
-    tl.store(c_ptr + i * SIZE + j, total)
+    tl.store(c_ptr + (j + i * SIZE), total)
 
 
 def main():

@@ -70,7 +70,7 @@ def test_one_empty_piece_stops_its_own_part_only(tmp_path):
 def test_open_todo_in_a_kernel_is_named(tmp_path, function, exercise):
     code, output = run(hand_in(tmp_path, stubbed=[function]))
     assert code == 1
-    assert "There is a TODO open" in output
+    assert "Still to do in" in output
     assert f"grade check {exercise}" in output
     assert output.count("Matches.") == 1
 

@@ -86,7 +86,12 @@ class Case:
         if where is not None and len(failed) > 1:
             where = {**where, "whole": False}
         if not failed:
-            message = self._over_limit(reply.measurements) or _disputed(reply)
+            shares, others = self._limits()
+            message = (
+                self._over_limit(reply.measurements, others)
+                or _disputed(reply)
+                or self._over_limit(reply.measurements, shares)
+            )
         return Verdict("fail" if message else "pass", message, None, measurements, where)
 
     @cached_property
@@ -191,9 +196,15 @@ class Case:
             )
         return Layout.of(axes, self._check.case)
 
-    def _over_limit(self, measurements: Mapping[str, float]) -> str:
+    def _limits(self) -> tuple[dict[str, float], dict[str, float]]:
+        """The limits on one program's share of the work, and the others: who disputes a value is told before shares."""
+        limits = self._oracle.limits(self._check)
+        shares = {name: bound for name, bound in limits.items() if name.startswith("largest_share.")}
+        return shares, {name: bound for name, bound in limits.items() if name not in shares}
+
+    def _over_limit(self, measurements: Mapping[str, float], limits: Mapping[str, float]) -> str:
         """A sentence about the first measurement over its limit, or ""; what was not measured is not judged."""
-        for name, bound in self._oracle.limits(self._check).items():
+        for name, bound in limits.items():
             value = measurements.get(name)
             if value is not None and value > bound:
                 return f"{RIGHT_BUT}, but {_limit_text(name, value, bound, self._size(name))}"

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder import trees
 from autograder.catalogue import Course, Lesson
 from autograder.errors import CourseError, UsageError
 from autograder.release._ipynb import Cell
@@ -152,7 +153,7 @@ class _Reader:
     def _worked(self, file: str, function: str, notes: str) -> str:
         """The function, with each note as a comment above the line that it is about."""
         text = self._file(file)
-        body = ast.parse(text).body
+        body = trees.parse(text).body
         node = next((item for item in body if isinstance(item, ast.FunctionDef) and item.name == function), None)
         if node is None:
             raise CourseError(f"{self._folder / file} has no function {function}.")

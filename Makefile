@@ -34,7 +34,7 @@ grade: setup ## grade the stubs, the solutions and one wrong kernel on whatever 
 test: setup ## run the tests (those that need a GPU are skipped without one); the rest: test-exhaustive, selfcheck, test-site
 	$(BIN)/python -m pytest $(PARALLEL) -m 'not exhaustive and not proof and not site'
 
-test-exhaustive: setup $(NBGRADER)/.installed ## run the tests that take minutes: whole classes, nbgrader, the instructor's notebook
+test-exhaustive: setup $(NBGRADER)/.installed ## run the tests that take long: whole classes, releases, nbgrader, notebooks
 	$(BIN)/python -m pytest $(PARALLEL) -m exhaustive
 
 # These rooms read files and write pages, or try what the oracles say: Triton's version makes no difference to them.

@@ -13,6 +13,8 @@ import pytest
 
 from tests.companions.running import ROOT, SOLUTIONS, hand_in
 
+pytestmark = pytest.mark.exhaustive
+
 SCRIPT = ROOT / "course/companions/lesson1_bandwidth.py"
 FILES = ("vector_add.py", "fused_scale_shift.py")
 ENDLESS = "    m = 0\n    while m < 1:\n        m = m * 1\n    a = tl.load("

@@ -14,6 +14,8 @@ pytest.importorskip("nbformat", reason="nbformat is not installed")
 pytest.importorskip("nbclient", reason="nbclient is not installed")
 pytest.importorskip("ipykernel", reason="ipykernel is not installed")
 
+pytestmark = pytest.mark.exhaustive
+
 ROOT = Path(__file__).parents[2]
 
 

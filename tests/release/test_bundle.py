@@ -24,6 +24,8 @@ from autograder.release.stubs import create_missing_stubs, generate_stubs
 
 from .making import ROOT, WHEEL, make_course, make_notebook, make_wheel, regions
 
+pytestmark = pytest.mark.exhaustive
+
 
 @pytest.fixture
 def instructor(tmp_path: Path) -> Course:

@@ -37,8 +37,9 @@ test: setup ## run the tests (those that need a GPU are skipped without one); th
 test-exhaustive: setup $(NBGRADER)/.installed ## run the tests that take long: whole classes, releases, nbgrader, notebooks
 	$(BIN)/python -m pytest $(PARALLEL) -m exhaustive
 
-# These rooms read files and write pages, or try what the oracles say: Triton's version makes no difference to them.
-ALIKE := attempts bridges bulk course handin release reports site smaller watch test_trees.py
+# What reads files, writes pages, tries what the oracles say or what the system limits: Triton's version makes no difference.
+ALIKE := attempts bridges bulk course handin release reports security/test_exhaustion.py security/test_sandbox.py site smaller watch \
+	test_trees.py
 test-colab: $(COLAB)/.installed ## grade the solutions and run the tests with Colab's versions, in an environment of their own
 	$(COLAB)/bin/course selfcheck --only solutions
 	$(COLAB)/bin/python -m pytest -m exhaustive tests/notebook

@@ -210,6 +210,7 @@ def test_a_folder_that_was_removed_is_a_sentence(shell: Shell, tmp_path: Path, m
         assert "The current folder is not there any more. Go to the course's folder with %cd" in said(shell, source)
     from IPython.core.completer import provisionalcompleter
 
+    monkeypatch.setattr(shell.ip.Completer, "use_jedi", False)  # which needs a folder, in IPython 7
     with provisionalcompleter():
         assert "score_mask" not in {one.text for one in shell.ip.Completer.completions("%hint sc", 8)}
 

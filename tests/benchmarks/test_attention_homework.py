@@ -14,8 +14,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from attention_tables import Row, Summary, cells, faults, markdown, size, summary_cells, tables  # noqa: E402
 from gpu_measure import Times, growth  # noqa: E402
+from homework_tables import Row, Summary, cells, faults, markdown, size, summary_cells, tables  # noqa: E402
 
 MIB = 2**20
 

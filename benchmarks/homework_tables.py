@@ -87,7 +87,7 @@ def faults(summaries: Sequence[Summary]) -> list[str]:
 
 def notes(interpreter: bool) -> list[str]:
     """What the columns mean, in sentences."""
-    error = "error: the largest part of what the grader lets pass that an output's error takes."
+    error = "error: the largest part that an output's error takes of four times the grader's bar."
     if interpreter:
         return ["On a CPU only outputs are compared: there are no times, and torch counts no memory.", error]
     return [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from autograder.bulk.desk import Graded, Work
 from autograder.bulk.engines.model import Crew, Engine
@@ -94,7 +94,9 @@ class ClassRun:
                 finished, _ = wait(running, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
                 for future in finished:
                     running.pop(future)
-                    count(future.result())
+                    graded = future.result()
+                    # A job may be done twice, and finds nothing left to do: this run graded it all the same.
+                    count(replace(graded, fresh=graded.fresh or graded.fault is None))
         except BaseException:
             for future in running:
                 future.cancel()

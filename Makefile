@@ -1,6 +1,6 @@
 # Two commands for a fresh machine: `make grade` and `make test`.  Both set up .venv first.
 .DEFAULT_GOAL := help
-.PHONY: help setup grade test test-colab check selfcheck stubs notebooks site test-site bench clean
+.PHONY: help setup grade test test-colab test-cluster check selfcheck stubs notebooks site test-site bench clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -30,13 +30,20 @@ grade: setup ## grade the stubs, the solutions and one wrong kernel on whatever 
 	@echo "The stubs, the solutions and one wrong kernel are graded as they should be. Your own work, in assignments/:"
 	@echo "    source $(BIN)/activate; grade"
 
-test: setup $(NBGRADER)/.installed ## run the tests (those that need a GPU are skipped without one); the rest: selfcheck, test-site
-	$(BIN)/python -m pytest $(PARALLEL) -m 'not proof and not site'
+test: setup $(NBGRADER)/.installed ## run the tests (those that need a GPU are skipped without one); the rest: selfcheck, test-cluster, test-site
+	$(BIN)/python -m pytest $(PARALLEL) -m 'not proof and not site and not cluster'
 
 # These rooms read files and write pages: Triton's version makes no difference to them.
 ALIKE := reports bridges bulk/collect handin release
 test-colab: $(COLAB)/.installed ## run the tests with Colab's versions, in an environment of their own
-	$(COLAB)/bin/python -m pytest $(PARALLEL) -m 'not exhaustive and not proof and not site' $(ALIKE:%=--ignore=tests/%)
+	$(COLAB)/bin/python -m pytest $(PARALLEL) -m 'not exhaustive and not proof and not site and not cluster' $(ALIKE:%=--ignore=tests/%)
+
+test-cluster: $(VENV)/.installed-dask ## tests of the engine for clusters, whose workers and scheduler are killed
+	$(BIN)/python -m pytest $(PARALLEL) -m cluster tests/engines
+
+$(VENV)/.installed-dask: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dask]'
+	@touch $@
 
 $(COLAB)/.installed: pyproject.toml constraints-colab.txt
 	$(PYTHON) -m venv $(COLAB)

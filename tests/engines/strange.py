@@ -1,7 +1,8 @@
 """Loaded by Dask's workers in tests, before they work: makes them strange in the way that the environment names.
 
 ``STRANGE=kills`` has the hand-in of the student "killer" end the process that grades it, as one does that eats all
-memory while it is read.  ``STRANGE=old`` gives the kit another version.
+memory while it is read.  ``STRANGE=old`` gives the kit another version, ``STRANGE=blind`` hides every folder of hand-ins, as on
+a machine that has not mounted it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,14 @@ WAY = os.environ.get("STRANGE", "")
 
 if WAY == "old":
     autograder.__version__ = "0.0.9"
+
+if WAY == "blind":
+    _access = os.access
+
+    def access(path: str | os.PathLike[str], mode: int) -> bool:
+        return "hand-ins" not in os.fspath(path) and _access(path, mode)
+
+    os.access = access  # type: ignore[assignment]
 
 if WAY == "kills":
     from autograder.bulk.desk import Desk, Graded

@@ -19,6 +19,8 @@ from typing import Any
 
 from autograder.errors import AutograderError, EnvironmentProblem, WorkerError
 
+SCHEDULER_SECONDS = 120.0
+WORKER_SECONDS = 300.0
 _POLL_SECONDS = 0.5
 _LOOK_SECONDS = 2.0
 _MOST_GIVEN_UP = 5  # times that Dask gave up on one job, of several deaths each
@@ -37,8 +39,8 @@ class _Task:
 class Patience:
     """Seconds to wait, before a run ends, for a scheduler that is gone and for a first or another worker."""
 
-    scheduler: float = 60.0
-    workers: float = 120.0
+    scheduler: float = field(default_factory=lambda: SCHEDULER_SECONDS)
+    workers: float = field(default_factory=lambda: WORKER_SECONDS)
 
 
 class LastingExecutor(Executor):

@@ -47,6 +47,8 @@ class Reach:
         Raises:
             UsageError: the address or file is none, or Slurm refuses.
         """
+        if not self.slurm:
+            self._address()
         _require_dask()
         with ExitStack() as ends:
             if self.slurm:

@@ -1,8 +1,8 @@
 """Loaded by Dask's workers in tests, before they work: makes them strange in the way that the environment names.
 
 ``STRANGE=kills`` has the hand-in of the student "killer" end the process that grades it, as one does that eats all
-memory while it is read.  ``STRANGE=old`` gives the kit another version, ``STRANGE=blind`` hides every folder of hand-ins, as on
-a machine that has not mounted it.
+memory while it is read.  ``STRANGE=old`` gives the kit another version.  ``STRANGE=blind`` hides every folder of
+hand-ins, as on a machine that has not mounted it.
 """
 
 from __future__ import annotations

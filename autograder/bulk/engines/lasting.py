@@ -2,7 +2,8 @@
 
 Jobs have to be such that they may be done twice.  Dask sends a dead worker's jobs elsewhere by itself, but gives up on
 one after a few deaths, whether it was at work or only waiting in line there.  Here it is sent once more: which job is
-to blame is for the job itself to find out.
+to blame is for the job itself to find out.  Dask's own executor would do but for one thing: where the scheduler goes
+while a result is on its way, its future never ends.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ SCHEDULER_SECONDS = 120.0
 WORKER_SECONDS = 300.0
 _POLL_SECONDS = 0.5
 _LOOK_SECONDS = 2.0
+_FETCH_SECONDS = 30.0  # for a result of a few bytes
 _MOST_GIVEN_UP = 5  # times that Dask gave up on one job, of several deaths each
 
 
@@ -146,34 +148,40 @@ class LastingExecutor(Executor):
     def _send(self, task: _Task) -> None:
         client = self._connected()
         resources = {self._resource: 1} if self._resource else None
-        executor = client.get_executor(pure=False, resources=resources, retries=0)
-        sent = executor.submit(task.function, *task.arguments, **task.keywords)
+        sent = client.submit(
+            task.function, *task.arguments, pure=False, retries=0, resources=resources, **task.keywords
+        )
         task.future.add_done_callback(lambda future: sent.cancel() if future.cancelled() else None)
         sent.add_done_callback(partial(self._ended, task))
 
-    def _ended(self, task: _Task, sent: Future[Any]) -> None:
-        """What became of a job; in the thread of Dask's loop, so that nothing here may wait."""
-        if task.future.cancelled() or (self._closing and sent.cancelled()):
-            self._settle(task, lambda: None)
-        elif sent.cancelled():  # the scheduler that knew of it is gone
-            self._outbox.put(task)
-        elif (error := sent.exception()) is None:
-            self._settle(task, lambda: task.future.set_result(sent.result()))
-        elif type(error).__name__ == "KilledWorker":
-            task.given_up += 1
-            if task.given_up < _MOST_GIVEN_UP:
+    def _ended(self, task: _Task, sent: Any) -> None:
+        """What became of a job; in a thread of Dask's for it."""
+        try:
+            result = sent.result(timeout=_FETCH_SECONDS)
+        except BaseException as error:  # noqa: BLE001 - the job's own, of any kind, or Dask's
+            if sent.status == "error":
+                self._failed(task, error)
+            elif task.future.cancelled() or self._closing:
+                self._settle(task, lambda: None)
+            else:  # the scheduler that knew of it is gone, perhaps while the result was on its way
                 self._outbox.put(task)
-            else:
-                died = WorkerError(
-                    "Dask's workers die one after another, whatever they grade; what is done is kept. "
-                    "Their logs say why (memory is the usual reason). Then run the same command again."
-                )
-                self._settle(task, lambda: task.future.set_exception(died))
-        elif type(error).__name__ in ("FutureCancelledError", "CancelledError"):
-            self._outbox.put(task)
         else:
-            told = _told(error)
-            self._settle(task, lambda: task.future.set_exception(told))
+            self._settle(task, partial(task.future.set_result, result))
+
+    def _failed(self, task: _Task, error: BaseException) -> None:
+        """A job raised an error, or Dask gave up on it."""
+        if type(error).__name__ != "KilledWorker":
+            self._settle(task, partial(task.future.set_exception, _told(error)))
+            return
+        task.given_up += 1
+        if task.given_up < _MOST_GIVEN_UP:
+            self._outbox.put(task)
+            return
+        died = WorkerError(
+            "Dask's workers die one after another, whatever they grade; what is done is kept. "
+            "Their logs say why (memory is the usual reason). Then run the same command again."
+        )
+        self._settle(task, partial(task.future.set_exception, died))
 
     def _settle(self, task: _Task, settle: Callable[[], None]) -> None:
         """End a job, unless that was done."""

@@ -159,7 +159,7 @@ def _wire(folder: Path, order: remote.Order, jobs: int) -> dict[str, float]:
             return process
 
         scheduler = start("scheduler", "--host", "127.0.0.1", "--port", "0")
-        start("worker", "--nworkers", "2", "--nthreads", "4", "--no-nanny")
+        start("worker", "--nworkers", "2", "--nthreads", "4")
         while not file.exists() and scheduler.poll() is None:
             time.sleep(0.1)
         connect = ends.enter_context(Reach(certificates, scheduler_file=file).opened(print))

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from autograder import devices
+from autograder.bulk.engines import reach
 from autograder.bulk.engines.attempts import MOST, Attempts
 from autograder.bulk.engines.graders import Graders
 from autograder.cli import course as commands
@@ -55,7 +56,10 @@ def refused(result: Result, words: str, code: int = 2) -> None:
         ),
     ],
 )
-def test_options_that_make_no_sense_are_a_sentence(hand_ins: Path, options: tuple[str, ...], words: str) -> None:
+def test_options_that_make_no_sense_are_a_sentence(
+    hand_ins: Path, options: tuple[str, ...], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reach, "_CONNECT_SECONDS", 0.0)
     refused(grade(hand_ins, *options), words)
     assert not (hand_ins.parent / "out" / "results").exists()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from autograder.bulk.engines.certificates import Certificates
 from autograder.errors import EnvironmentProblem, UsageError
 
 _CONNECT_SECONDS = 15.0
+_LOOK_SECONDS = 0.1
 _INSTALL = "Install what it needs: pip install 'mini-flash-attention-kit[dask]'."
 
 
@@ -60,15 +62,8 @@ class Reach:
 
     def _address(self) -> str:
         """Where the scheduler is, with its protocol."""
-        if self.scheduler_file is not None:
-            try:
-                address = str(json.loads(self.scheduler_file.read_text(encoding="utf-8"))["address"])
-            except (OSError, ValueError, KeyError, TypeError):
-                raise UsageError(
-                    f"{self.scheduler_file} is no file of a scheduler. `dask scheduler --scheduler-file` writes one."
-                ) from None
-        else:
-            address = self.scheduler or ""
+        address = self.scheduler if self.scheduler_file is None else _address_in(self.scheduler_file)
+        address = address or ""
         protocol, mark, rest = address.rpartition("://")
         if not re.fullmatch(r"(?:[^\s/:\[\]]+|\[[0-9A-Fa-f:.%\w]+\]):\d{1,5}", rest):
             raise UsageError(f"{address!r} is no address of a scheduler. Write it as HOST:PORT, such as login1:8786.")
@@ -124,6 +119,24 @@ class Reach:
 
 class NoSchedulerError(EnvironmentProblem):
     """Nothing answers where the scheduler should be."""
+
+
+def _address_in(file: Path) -> str:
+    """The address that a scheduler wrote; one that was started together with us may be about to write it.
+
+    Raises:
+        UsageError: it does not, for too long.
+    """
+    end = time.monotonic() + _CONNECT_SECONDS
+    while True:
+        try:
+            return str(json.loads(file.read_text(encoding="utf-8"))["address"])
+        except (OSError, ValueError, KeyError, TypeError):
+            if time.monotonic() > end:
+                raise UsageError(
+                    f"{file} is no file of a scheduler. `dask scheduler --scheduler-file` writes one."
+                ) from None
+        time.sleep(_LOOK_SECONDS)
 
 
 def _require_dask() -> None:

@@ -53,8 +53,8 @@ class Costs:
     wire_writes: float
     wire_reads: float
     wire_bytes: float
-    idle_writes: float  # of the scheduler for each worker and second
-    idle_seconds: float
+    beat_writes: float  # of the scheduler for each sign of life of a worker
+    beat_seconds: float
     opened: float
     looked_at: float
     created: float
@@ -176,8 +176,9 @@ def _wire(folder: Path, order: remote.Order, jobs: int) -> dict[str, float]:
         time.sleep(10)
         after, busy_later, _ = seen()
         seconds, workers = time.monotonic() - begin, len(workers_of(client))
-        idle_writes = (after.get("writes", 0) - before.get("writes", 0)) / seconds / workers
-        idle_seconds = (busy_later - busy) / seconds / workers
+        beats = beats_a_second(workers) * seconds
+        beat_writes = (after.get("writes", 0) - before.get("writes", 0)) / beats
+        beat_seconds = (busy_later - busy) / beats
 
         executor = LastingExecutor(client, connect, None)
         before, busy, own = seen()
@@ -197,9 +198,16 @@ def _wire(folder: Path, order: remote.Order, jobs: int) -> dict[str, float]:
         "wire_writes": (after["writes"] - before["writes"]) / jobs,
         "wire_reads": (after["reads"] - before["reads"]) / jobs,
         "wire_bytes": (after["bytes"] - before["bytes"]) / jobs,
-        "idle_writes": idle_writes,
-        "idle_seconds": idle_seconds,
+        "beat_writes": beat_writes,
+        "beat_seconds": beat_seconds,
     }
+
+
+def beats_a_second(workers: int) -> float:
+    """How often workers show that they live, all together: the more there are, the rarer each."""
+    from distributed.scheduler import heartbeat_interval
+
+    return workers / float(heartbeat_interval(workers))
 
 
 def _processor_seconds(pid: int) -> float:

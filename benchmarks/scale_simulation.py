@@ -15,7 +15,7 @@ import random
 from collections import Counter
 from dataclasses import dataclass
 
-from scale_costs import Costs, measure
+from scale_costs import Costs, beats_a_second, measure
 
 _SPREAD = 0.6  # sigma of the lognormal lengths: the slowest in a thousand takes five times the usual
 _RESTART_SECONDS = 30.0
@@ -149,7 +149,10 @@ def _measured(costs: Costs) -> None:
         f"{costs.wire_reads:.1f} got, {costs.wire_bytes / 1e3:.1f} kB sent"
     )
     print(f"  driver      {costs.driver_seconds * 1e3:8.2f} ms")
-    print(f"  each worker, idle: {costs.idle_writes:.2f} messages and {costs.idle_seconds * 1e3:.2f} ms a second")
+    print(
+        f"  scheduler, for each sign of life of a worker: {costs.beat_seconds * 1e3:.2f} ms, "
+        f"{costs.beat_writes:.1f} messages sent"
+    )
     print(
         f"  shared folder: {costs.looked_at:.0f} looks (stat, access, listing), {costs.opened:.1f} files read "
         f"({costs.bytes_read / 1e3:.0f} kB), {costs.created:.1f} made and {costs.renamed:.1f} renamed "
@@ -162,9 +165,9 @@ def _told(cluster: Cluster, costs: Costs, seen: Seen) -> None:
     many = cluster.students + seen.redone
     ideal = cluster.students * cluster.seconds / cluster.gpus
     peak = max(seen.done_in_second.values())
-    idle = cluster.gpus * costs.idle_writes
-    idle_busy = cluster.gpus * costs.idle_seconds
-    scheduler = seen.scheduler_busy / seen.end + idle_busy
+    beats = beats_a_second(cluster.gpus)
+    idle = beats * costs.beat_writes
+    scheduler = seen.scheduler_busy / seen.end + beats * costs.beat_seconds
     print(
         f"\nsimulated: {cluster.students} hand-ins, {cluster.gpus} GPUs, {cluster.at_once} at once on each, "
         f"{cluster.deaths} deaths a GPU and hour"

@@ -6,6 +6,8 @@ import os
 import random
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -16,7 +18,7 @@ pytest.importorskip("distributed", reason="`make test-cluster` installs what it 
 from autograder.bulk.grading import Progress
 from autograder.bulk.store import Store
 
-from .conftest import Ran, Setting, cluster_of, worker_pids
+from .conftest import EXERCISES, ROOT, Ran, Setting, cluster_of, worker_pids
 
 pytestmark = [pytest.mark.cluster, pytest.mark.filterwarnings("default")]  # Dask's own are not ours to forbid
 
@@ -65,6 +67,29 @@ def test_workers_killed_at_random_give_the_grades_of_the_local_engine(setting: S
     assert not Store(ran.out).running.exists()
     again = setting.run("killed", setting.local("killed"))
     assert (again.summary.graded, again.summary.kept) == (0, 12), "what a cluster graded, a local run keeps"
+
+
+def test_a_run_that_is_killed_is_carried_on_by_the_next_on_the_same_workers(setting: Setting, local: Ran) -> None:
+    with cluster_of(setting) as cluster:
+        words = ["--root", setting.root, "grade", setting.hand_ins, "--out", setting.folder / "again", "--plain"]
+        words += ["--engine", "dask", "--scheduler", cluster.scheduler_address, "--device", "cpu", "--no-targets"]
+        words += [word for exercise in EXERCISES for word in ("--exercise", exercise)]
+        command = [sys.executable, "-m", "autograder.cli.course", *map(str, words)]
+        first = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)})
+        results = setting.folder / "again" / "results"
+        while len(list(results.glob("*.json"))) < 3 and first.poll() is None:
+            time.sleep(0.05)
+        first.kill()
+        first.wait()
+        assert Store(setting.folder / "again").running.exists()
+        before = {path: path.stat().st_mtime_ns for path in results.glob("*.json")}
+        ran = setting.run("again", setting.engine(cluster.scheduler_address))
+        assert ran.summary.graded + ran.summary.kept == len(ran.seen) == 12
+        assert ran.summary.kept >= len(before) >= 3
+        assert before == {path: path.stat().st_mtime_ns for path in before}
+        servers = {pid for worker in worker_pids(cluster) for pid in descendants(worker)}
+        assert gone(servers), "the workers keep nothing of either run"
+    assert ran.results() == local.results()
 
 
 @pytest.mark.parametrize("threads", [1, 2])

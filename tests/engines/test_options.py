@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -16,6 +17,7 @@ from autograder.bulk.engines.attempts import MOST, Attempts
 from autograder.bulk.engines.graders import Graders
 from autograder.cli import course as commands
 from autograder.errors import AutograderError, WorkerError, WorkStopped
+from autograder.machine import gpus_alike
 from autograder.pool._surroundings import environment
 
 ROOT = Path(__file__).parents[2]
@@ -143,3 +145,31 @@ def test_a_worker_sees_the_one_gpu_that_is_its_own(tmp_path: Path, monkeypatch: 
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
     assert devices._visible_names(["u", "v"]) == ["GPU-u", "GPU-v"]
     assert devices._visible_names(["u", "u"]) == ["0", "1"]
+
+
+_LIBCUDA = r"""
+#include <string.h>
+int cuInit(int flags) { return 0; }
+int cuDeviceGetCount(int *count) { *count = 3; return 0; }
+int cuDeviceGetName(char *name, int size, int device) { strcpy(name, device == 2 ? "Small" : "Large"); return 0; }
+int cuDeviceGetAttribute(int *value, int which, int device) { *value = which == 75 ? 9 : 0; return 0; }
+int cuDeviceGetUuid(char *uuid, int device) { memset(uuid, 0x10 + device, 16); return 0; }
+"""
+
+
+def test_gpus_of_the_first_ones_kind_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a library of three GPUs in the place of the driver's."""
+    compiler = shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("no C compiler is here")
+    (tmp_path / "cuda.c").write_text(_LIBCUDA)
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", "libcuda.so.1", "cuda.c"], cwd=tmp_path, check=True)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    look = devices.find_gpus.__wrapped__  # what it remembers is of this machine
+    found = look()
+    assert [(gpu.name, gpu.capability) for gpu in found] == [("Large", (9, 0)), ("Large", (9, 0)), ("Small", (9, 0))]
+    assert len({gpu.visible for gpu in found}) == 3
+    assert found[1].visible == "GPU-11111111-1111-1111-1111-111111111111"
+    monkeypatch.setattr(devices, "find_gpus", lambda: found)
+    assert gpus_alike() == (found[0].visible, found[1].visible)

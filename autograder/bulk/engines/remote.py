@@ -169,6 +169,11 @@ class _Station:
     def idle(self) -> bool:
         return not self._jobs and time.monotonic() - self._used > _IDLE_SECONDS
 
+    @property
+    def over(self) -> bool:
+        """Whether its run has ended, or another has taken its place in the folder."""
+        return not self._attempts.here
+
     def close(self) -> None:
         self._graders.close()
 
@@ -186,6 +191,9 @@ def _station(order: Order) -> _Station:
         with _lock:
             if order.run in _stations:
                 return _stations[order.run]
+            over = [run for run, station in _stations.items() if station.over]
+        for run in over:  # whoever started it was killed, and another was started
+            end_run(run)
         station = _Station(order)
         with _lock:
             _stations[order.run] = station
@@ -199,7 +207,7 @@ def _watch() -> None:
     while True:
         time.sleep(_LOOK_SECONDS)
         with _lock:
-            idle = [run for run, station in _stations.items() if station.idle]
+            idle = [run for run, station in _stations.items() if station.idle or station.over]
         for run in idle:
             end_run(run)
 

@@ -2,8 +2,8 @@
 
     python benchmarks/class_on_dask.py [--students 60] [--kills 8]
 
-It has to end with the grades of the local engine, to the last digit; prints what the trouble cost.  Lesson 7 with hidden
-cases on the CPU, nothing cached; needs the extra `[dask]`.
+It has to end with the grades of the local engine, to the last digit; prints what the trouble cost.  Lesson 7 with
+hidden cases on the CPU, nothing cached; needs the extra `[dask]`.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from autograder.bulk.engines.certificates import Certificates
-from tests.lessons import keep_lesson
-from tests.synthetic_class import invent, write_folders
+from autograder.bulk.engines.certificates import Certificates  # noqa: E402
+from tests.lessons import keep_lesson  # noqa: E402
+from tests.synthetic_class import invent, write_folders  # noqa: E402
 
 _ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
 _SILENT = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

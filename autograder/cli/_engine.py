@@ -85,8 +85,7 @@ def make_engine(asked: EngineOptions, work: Work, folder: Path, students: int) -
     """
     if asked.engine == "local":
         count = min(asked.workers or cores(), students)
-        makers = local_makers(asked, work, count)
-        return LocalEngine(makers, max(count, min(len(makers), students)))
+        return LocalEngine(local_makers(asked, work, count), count)
     certificates = None
     if asked.tls:
         certificates = Certificates((asked.certificates or work.course.root / FOLDER).resolve()).require()

@@ -324,15 +324,20 @@ class _Lines:
     """Progress as lines: how many are done, and about how long the rest will take."""
 
     def __init__(self, total: int) -> None:
-        self._begin = self._said = time.monotonic()
+        self._first = self._said = time.monotonic()
         self._graded = 0
 
     def __call__(self, progress: Progress) -> None:
         now = time.monotonic()
         self._graded += progress.fresh
+        if self._graded == 1 and progress.fresh:
+            self._first = now  # workers may have been waited for until here
         if now - self._said < _LINE_SECONDS or not self._graded or progress.done == progress.total:
             return
         self._said = now
-        left = (now - self._begin) / self._graded * (progress.total - progress.done)
-        minutes, seconds = divmod(round(left), 60)
-        say(f"{progress.done} of {progress.total} done, about {minutes} min {seconds:02d} s left", err=True)
+        text = f"{progress.done} of {progress.total} done"
+        if self._graded > 1:
+            left = (now - self._first) / (self._graded - 1) * (progress.total - progress.done)
+            minutes, seconds = divmod(round(left), 60)
+            text += f", about {minutes} min {seconds:02d} s left"
+        say(text, err=True)

@@ -95,6 +95,8 @@ def test_a_scheduler_that_is_killed_and_started_again_loses_nothing(setting: Set
         out, err = run.communicate(timeout=400)
     assert run.returncode == 0, err
     assert "graded 12, unchanged 0" in out
+    assert "Traceback" not in err
+    assert "The connection to Dask's scheduler is lost; waiting for it to come back." in err or "No worker" in err
     assert Ran(setting.folder / "restarted").results() == local.results()
 
 
@@ -150,10 +152,12 @@ def test_slurm_is_asked_for_workers(
     settings = {"jobqueue.slurm.cores": 2, "jobqueue.slurm.memory": "4GB", "jobqueue.slurm.interface": "lo"}
     import dask
 
-    with dask.config.set({}):
-        refused(grade(setting, "slurm", "--slurm"), "Slurm could not be asked for workers")
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", str(tmp_path / "nothing"))
+        refused(grade(setting, "slurm", "--slurm"), "the command sbatch is not found")
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    refused(grade(setting, "slurm", "--slurm"), "Slurm could not be asked for workers: You must specify how many cores")
     with dask.config.set(settings):
-        monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
         done = grade(setting, "slurm", "--slurm", "--workers", "1")
     assert done.return_value == 0, (done.output, done.exception)
     assert "graded 12, unchanged 0" in done.output

@@ -54,7 +54,7 @@ class DaskEngine:
         """
         run = secrets.token_hex(8)
         attempts = Attempts(work.store.running.resolve(), run)
-        with _quiet(), self.reach.opened(self.say) as connect:
+        with self.reach.opened(self.say) as connect, _quiet():
             client = connect()
             try:
                 self._wait_for_workers(client)
@@ -174,12 +174,12 @@ def _end_everywhere(client: Any, run: str) -> None:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """What Dask logs about connections, as long as it is our part to say it."""
-    loggers = [logging.getLogger(name) for name in ("distributed", "tornado.application")]
-    before = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL + 1)
+    names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] == "distributed"]
+    handlers = {handler: handler.level for name in names for handler in logging.getLogger(name).handlers}
+    for handler in handlers:
+        handler.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        for logger, level in zip(loggers, before, strict=True):
-            logger.setLevel(level)
+        for handler, level in handlers.items():
+            handler.setLevel(level)

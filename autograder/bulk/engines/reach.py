@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -109,12 +110,18 @@ class Reach:
 
         if self.device != "cpu" and not dask.config.get("jobqueue.slurm.worker-extra-args", None):
             tls["worker_extra_args"] = ["--nthreads", "1", "--resources", "GPU=1"]
+        if shutil.which("sbatch") is None:
+            raise EnvironmentProblem("There is no Slurm here: the command sbatch is not found. See docs/clusters.md.")
         try:
-            with SLURMCluster(processes=1, **tls) as cluster:
-                cluster.adapt(minimum_jobs=self.jobs, maximum_jobs=self.jobs)
-                yield cluster
-        except (ValueError, FileNotFoundError, RuntimeError) as error:
-            raise EnvironmentProblem(f"Slurm could not be asked for workers: {error}. See docs/clusters.md.") from error
+            cluster = SLURMCluster(processes=1, **tls)
+        except (ValueError, OSError, RuntimeError) as error:
+            reason = str(error).partition("\n")[0].rstrip(".")
+            raise EnvironmentProblem(
+                f"Slurm could not be asked for workers: {reason}. See docs/clusters.md."
+            ) from error
+        with cluster:
+            cluster.adapt(minimum_jobs=self.jobs, maximum_jobs=self.jobs)  # one that ends is asked for again
+            yield cluster
 
 
 class NoSchedulerError(EnvironmentProblem):

@@ -83,10 +83,11 @@ class Cluster:
         self._start("worker", "--nworkers", "2", "--nthreads", "1")
 
     def restart_scheduler(self) -> None:
-        """Its workers end with it."""
-        for process in self._started[:1]:
-            process.kill()
+        """Its workers, which end with it sooner or later, are ended at once."""
+        for pid in self.workers():
+            os.kill(pid, signal.SIGKILL)
         for process in self._started:
+            process.kill()
             process.wait()
         self._started.clear()
         self.start()

@@ -137,7 +137,7 @@ def seen_on_wire() -> dict[str, int]:
 
 
 def nothing(order: remote.Order, hand_in: HandInPath) -> Graded:
-    """What a job carries to and fro, without what it does in between."""
+    """What a job carries there and back, without what it does in between."""
     return Graded(hand_in.student, True, None, ("spare uid: " + "x" * 200,))
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import math
 import secrets
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,9 @@ class DaskEngine:
                 attempts.open()
                 order = self._order(work, run, client, self._look_around(client, work, run))
                 resource = GPU if order.environment["device"] == "cuda" else None
-                executor = LastingExecutor(client, connect, resource, self.patience, self.say)
+                # A batch system's queue may be long, and it says itself what it cannot do.
+                patience = replace(self.patience, workers=math.inf) if self.reach.queued else self.patience
+                executor = LastingExecutor(client, connect, resource, patience, self.say)
                 try:
                     yield self._crew(executor, order)
                 finally:

@@ -156,7 +156,7 @@ def test_slurm_is_asked_for_workers(
         patch.setenv("PATH", str(tmp_path / "nothing"))
         refused(grade(setting, "slurm", "--slurm"), "the command sbatch is not found")
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    refused(grade(setting, "slurm", "--slurm"), "Slurm could not be asked for workers: You must specify how many cores")
+    refused(grade(setting, "slurm", "--slurm"), "Slurm could not be asked for workers: You must specify how much cores")
     with dask.config.set(settings):
         done = grade(setting, "slurm", "--slurm", "--workers", "1")
     assert done.return_value == 0, (done.output, done.exception)

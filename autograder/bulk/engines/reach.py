@@ -115,7 +115,7 @@ class Reach:
         try:
             cluster = SLURMCluster(processes=1, **tls)
         except (ValueError, OSError, RuntimeError) as error:
-            reason = str(error).partition("\n")[0].rstrip(".")
+            reason = str(error).partition("\n")[0].partition(", for example")[0].rstrip(".:")
             raise EnvironmentProblem(
                 f"Slurm could not be asked for workers: {reason}. See docs/clusters.md."
             ) from error

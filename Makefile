@@ -32,7 +32,7 @@ grade: setup ## grade the stubs, the solutions and one wrong kernel on whatever 
 	@echo "    source $(BIN)/activate; grade"
 
 test: setup ## run the tests (those that need a GPU are skipped without one); the rest: test-exhaustive, selfcheck, test-site
-	$(BIN)/python -m pytest $(PARALLEL) -m 'not exhaustive and not proof and not site'
+	$(BIN)/python -m pytest $(PARALLEL) -m 'not exhaustive and not proof and not site and not cluster'
 
 # With Dask in .venv from then on, as `make test` takes its shorter tests along where it is there.
 test-exhaustive: $(VENV)/.installed-dask $(NBGRADER)/.installed ## run the tests that take long: whole classes, clusters, releases, nbgrader, notebooks
@@ -47,7 +47,7 @@ ALIKE := attempts bridges bulk companions course engines gpu handin release repo
 test-colab: $(COLAB)/.installed ## grade the solutions and run the tests with Colab's versions, in an environment of their own
 	$(COLAB)/bin/course selfcheck --only solutions
 	$(COLAB)/bin/python -m pytest -m exhaustive tests/notebook
-	$(COLAB)/bin/python -m pytest $(PARALLEL) -m 'not exhaustive and not proof and not site' $(ALIKE:%=--ignore=tests/%)
+	$(COLAB)/bin/python -m pytest $(PARALLEL) -m 'not exhaustive and not proof and not site and not cluster' $(ALIKE:%=--ignore=tests/%)
 
 $(COLAB)/.installed: pyproject.toml constraints-colab.txt
 	$(PYTHON) -m venv $(COLAB)

@@ -25,6 +25,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from autograder import __version__  # noqa: E402
 from autograder.bulk.desk import Graded, Work  # noqa: E402
 from autograder.bulk.due import HAND_IN, Due  # noqa: E402
 from autograder.bulk.engines import remote  # noqa: E402
@@ -102,7 +103,18 @@ def _setting(folder: Path) -> tuple[Work, remote.Order, Attempts]:
     values: dict[str, Any] = {name: getattr(found, name) for name in Environment.__dataclass_fields__}
     exercises = tuple(exercise.id for exercise in course.exercises)
     order = remote.Order(
-        "0" * 16, course.root, folder / "out", exercises, 7, False, False, True, max(1, cores() // 2), values, marks
+        __version__,
+        "0" * 16,
+        course.root,
+        folder / "out",
+        exercises,
+        7,
+        False,
+        False,
+        True,
+        max(1, cores() // 2),
+        values,
+        marks,
     )
     return work, order, Attempts(work.store.running, order.run)
 

@@ -69,7 +69,15 @@ class Store:
             return None
 
     def write(self, student: str, result: RunResult) -> None:
-        self.results.mkdir(parents=True, exist_ok=True)
+        """Write a student's result, whole or not at all.
+
+        Raises:
+            UsageError: it cannot be written.
+        """
+        try:
+            self.results.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._unwritable(error) from error
         write_whole(self.path(student), to_json(result).encode())
 
     def roster(self) -> Roster:

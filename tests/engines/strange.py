@@ -27,6 +27,7 @@ if WAY == "blind":
 
 if WAY == "kills":
     from autograder.bulk.desk import Desk, Graded
+    from autograder.bulk.engines import suspect
     from autograder.bulk.hand_ins import HandInPath
 
     _grade = Desk.grade
@@ -37,3 +38,4 @@ if WAY == "kills":
         return _grade(self, hand_in)
 
     Desk.grade = grade  # type: ignore[method-assign]
+    suspect._PROGRAM = ("-c", "import tests.engines.strange; from autograder.bulk.engines.suspect import main; main()")

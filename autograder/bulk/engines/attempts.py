@@ -16,7 +16,7 @@ from pathlib import Path
 from autograder.errors import UsageError, WorkStopped
 from autograder.release.files import write_whole
 
-MOST = 3  # times that a hand-in is begun
+MOST = 8  # times that a hand-in is begun: a machine that goes down with it tells nothing else
 _RUN = "run"
 _BEGUN = "begun"
 
@@ -38,7 +38,9 @@ class Attempts:
         try:
             (self._folder / _BEGUN).mkdir(parents=True)
         except OSError as error:
-            raise UsageError(f"The folder {self._folder} cannot be made ({error.strerror}).") from error
+            raise UsageError(
+                f"The folder {self._folder} cannot be made ({(error.strerror or str(error)).lower()})."
+            ) from error
         write_whole(self._folder / _RUN, self._run.encode())
 
     def close(self) -> None:
@@ -71,17 +73,24 @@ class Attempts:
         return places
 
     def begin(self, student: str) -> bool:
-        """Note that a hand-in is begun here; False if that was so too many times."""
+        """Note that a hand-in is begun here; False if that was so too many times.
+
+        Raises:
+            UsageError: the folder cannot be written to.
+            WorkStopped: the run was ended, or another has begun.
+        """
         for number in range(1, MOST + 1):
             try:
                 handle = os.open(self._file(student, number), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+                with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                    stream.write(socket.gethostname())
             except FileExistsError:
                 continue
-            except OSError as error:
+            except OSError as error:  # a full disk shows when the name is written
                 self.require_here()
-                raise UsageError(f"{self._folder} cannot be written to ({error.strerror}).") from error
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.write(socket.gethostname())
+                raise UsageError(
+                    f"{self._folder} cannot be written to ({(error.strerror or str(error)).lower()})."
+                ) from error
             return True
         return False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import ssl
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -38,7 +39,26 @@ class Certificates:
                     f"There are no certificates in {self.folder}. Make them with `course certificates`, start the "
                     "scheduler and its workers with them (docs/clusters.md), or name others with --certificates DIR."
                 )
+        again = "Remove the folder, make new ones with `course certificates`, and start the cluster with them."
+        try:
+            ssl.create_default_context(cafile=self.folder / _AUTHORITY)
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(self.folder / _CERTIFICATE, self.folder / _KEY)
+        except (OSError, ValueError) as error:
+            raise EnvironmentProblem(f"The certificates in {self.folder} are damaged. {again}") from error
+        if (end := self._end()) is not None and end < datetime.now(UTC):
+            raise EnvironmentProblem(
+                f"The certificates in {self.folder} were valid until {end:%Y-%m-%d %H:%M} UTC. {again}"
+            )
         return self
+
+    def _end(self) -> datetime | None:
+        """Until when they are valid; None where the library that reads them is not installed."""
+        try:
+            from cryptography import x509
+        except ImportError:
+            return None
+        end: datetime = x509.load_pem_x509_certificate((self.folder / _CERTIFICATE).read_bytes()).not_valid_after_utc
+        return end
 
     def security(self) -> Any:
         """What Dask wants to know, as its ``Security``."""

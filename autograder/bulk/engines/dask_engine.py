@@ -152,6 +152,7 @@ class DaskEngine:
             jobs[answer["host"]] += int(workers[address]["nthreads"]) if address in workers else 1
         environment = next(iter(found.values()))["environment"]
         return remote.Order(
+            version=__version__,
             run=run,
             root=work.course.root,
             out=work.store.out.resolve(),

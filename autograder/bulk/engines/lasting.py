@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from autograder.errors import AutograderError, EnvironmentProblem, WorkerError
+from autograder.errors import AutograderError, EnvironmentProblem, UsageError, WorkerError
 
 SCHEDULER_SECONDS = 120.0
 WORKER_SECONDS = 300.0
@@ -278,5 +278,11 @@ def _told(error: BaseException) -> BaseException:
     if isinstance(error, (ImportError, AttributeError)):  # the job itself cannot be read there
         return EnvironmentProblem(
             f"A worker of Dask has no kit of this version ({error}). Install the same there, and run the command again."
+        )
+    if isinstance(error, OSError):
+        what = ": ".join(str(part) for part in (error.filename, (error.strerror or str(error)).lower()) if part)
+        return UsageError(
+            f"A worker of Dask could not go on ({what}). What is done is kept: make room or mend it, and run the same "
+            "command again."
         )
     return error

@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import socket
+import ssl
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +20,7 @@ from autograder.bulk.engines.certificates import Certificates
 from autograder.errors import EnvironmentProblem, UsageError
 
 _CONNECT_SECONDS = 15.0
+_MORE_SECONDS = 5.0
 _LOOK_SECONDS = 0.1
 _INSTALL = "Install what it needs: pip install 'mini-flash-attention-kit[dask]'."
 
@@ -68,6 +73,8 @@ class Reach:
         protocol, mark, rest = address.rpartition("://")
         if not re.fullmatch(r"(?:[^\s/:\[\]]+|\[[0-9A-Fa-f:.%\w]+\]):\d{1,5}", rest):
             raise UsageError(f"{address!r} is no address of a scheduler. Write it as HOST:PORT, such as login1:8786.")
+        if not 0 < int(rest.rpartition(":")[2]) < 1 << 16:
+            raise UsageError(f"{address!r} is no address of a scheduler: a port is a number from 1 to 65535.")
         wanted = "tls" if self.certificates is not None else "tcp"
         if mark and protocol != wanted:
             how = "add --no-tls if nobody else can reach it" if protocol == "tcp" else "leave out --no-tls"
@@ -83,13 +90,25 @@ class Reach:
         from distributed import Client
 
         security = self.certificates.security() if self.certificates is not None else None
+        made: Future[Any] = Future()
+
+        def make() -> None:
+            try:
+                made.set_result(Client(address, security=security, timeout=_CONNECT_SECONDS, set_as_default=False))
+            except BaseException as error:  # noqa: BLE001 - raised below
+                made.set_exception(error)
+
+        # Of what is no scheduler, such as a web server, Dask may wait for the rest of a message without end.
+        threading.Thread(target=make, name="dask-connect", daemon=True).start()
         try:
-            return Client(address, security=security, timeout=_CONNECT_SECONDS, set_as_default=False)
-        except (OSError, TimeoutError) as error:
-            reason = "it does not take these certificates" if "SSL" in repr(error) or "TLS" in repr(error) else ""
+            return made.result(timeout=_CONNECT_SECONDS + _MORE_SECONDS)
+        except (OSError, TimeoutError, ValueError) as error:  # ValueError: its words come before TLS is agreed on
+            file = (
+                f" The address is from {self.scheduler_file}, which may be an old one." if self.scheduler_file else ""
+            )
             raise NoSchedulerError(
-                f"No scheduler of Dask answers at {address}{f': {reason}' if reason else ''}. "
-                "Start one (`dask scheduler`, see docs/clusters.md), or correct the address."
+                f"No scheduler of Dask answers at {address}{_why(error, made.done(), security is not None)}. "
+                f"Start one (`dask scheduler`, see docs/clusters.md), or correct the address.{file}"
             ) from error
 
     @contextmanager
@@ -126,6 +145,26 @@ class Reach:
 
 class NoSchedulerError(EnvironmentProblem):
     """Nothing answers where the scheduler should be."""
+
+
+def _why(error: BaseException, ended: bool, tls: bool) -> str:
+    """Why nothing answers, as the end of a sentence."""
+    chain: list[BaseException] = []
+    one: BaseException | None = error
+    while one is not None and one not in chain:
+        chain.append(one)
+        one = one.__cause__ or one.__context__
+    if not ended:
+        return ": what is there is none, or speaks another protocol"
+    if any(isinstance(each, ssl.SSLCertVerificationError) or "alert" in str(each) for each in chain):
+        return ": it does not take these certificates"
+    if any(isinstance(each, (ssl.SSLError, ValueError)) for each in chain):
+        return ": what is there does not speak TLS"
+    if any(isinstance(each, socket.gaierror) for each in chain):
+        return ": no machine of that name is known"
+    if any(isinstance(each, ConnectionRefusedError) for each in chain):
+        return ": nothing listens there"
+    return "" if tls else ", not without TLS"
 
 
 def _address_in(file: Path) -> str:

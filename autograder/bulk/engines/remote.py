@@ -19,6 +19,7 @@ from autograder import __version__, doctor
 from autograder.bulk.desk import Desk, Graded, Work
 from autograder.bulk.engines.attempts import MOST, Attempts
 from autograder.bulk.engines.graders import Graders
+from autograder.bulk.engines.suspect import TRIES, Apart
 from autograder.bulk.hand_ins import HandInPath
 from autograder.bulk.secret import load_secret
 from autograder.bulk.store import Store
@@ -38,9 +39,11 @@ _LOOK_SECONDS = 30.0
 class Order:
     """What a process has to know to grade hand-ins of one run; small, since it goes with every job.
 
-    ``threads`` is how many cores one hand-in may use.  ``environment`` and ``marks`` are what its results depend on.
+    ``version`` is the kit's where the run was started, ``threads`` how many cores one hand-in may use.  ``environment``
+    and ``marks`` are what its results depend on.
     """
 
+    version: str
     run: str
     root: Path
     out: Path
@@ -87,6 +90,19 @@ def grade(order: Order, hand_in: HandInPath) -> Graded:
     return _station(order).grade(hand_in)
 
 
+def grade_apart(order: Order, hand_in: HandInPath) -> Graded:
+    """Grade one hand-in in a process that was started for it; the solutions have passed on this machine.
+
+    Raises:
+        AutograderError: what `grade` raises.
+    """
+    station = _Station(order, apart=True)
+    try:
+        return station.desk.grade(hand_in)
+    finally:
+        station.close()
+
+
 def end_run(run: str) -> None:
     """Close what this process keeps for a run; what is at work for it ends at once.  Returns before that is done."""
     with _lock:
@@ -98,8 +114,15 @@ def end_run(run: str) -> None:
 class _Station:
     """The warm graders of one run; the solutions have passed here, in this process."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: Order, apart: bool = False) -> None:
+        self._order = order
+        self._apart = Apart()
         self._host = socket.gethostname()
+        if order.version != __version__:  # it came when the others were at work already
+            raise EnvironmentProblem(
+                f"The worker on {self._host} has version {__version__} of the kit, and the run is of {order.version}. "
+                "Stop it or install the same there, and run the same command again."
+            )
         self._attempts = Attempts(Store(order.out).running, order.run)
         self._attempts.require_here()
         work = _work_of(order)
@@ -131,31 +154,31 @@ class _Station:
 
         self._gate = Gate()
         self._graders = Graders([make])
-        self._desk = Desk(work, order.marks, self._graders, self._attempts.require_here)
+        self.desk = Desk(work, order.marks, self._graders, self._attempts.require_here)
         self._jobs = 0
         self._used = time.monotonic()
         try:
             # A broken machine among many is found out before it costs somebody a point.
-            self._desk.require_passing_solutions(remembered=False, where=self._host)
+            if not apart:
+                self.desk.require_passing_solutions(remembered=False, where=self._host)
         except BaseException:
             self.close()
             raise
 
     def grade(self, hand_in: HandInPath) -> Graded:
-        """Grade a hand-in; one during which a process died before has this one to itself."""
+        """Grade a hand-in; one during which a process died before has a process of its own, and this one to itself."""
         self._jobs += 1
         try:
-            suspect = bool(self._attempts.earlier(hand_in.student))
-            with self._gate.alone() if suspect else self._gate.shared():
+            earlier = self._attempts.earlier(hand_in.student)
+            with self._gate.alone() if earlier else self._gate.shared():
                 if not self._attempts.begin(hand_in.student):
-                    places = ", ".join(dict.fromkeys(self._attempts.earlier(hand_in.student)))
-                    graded = self._desk.give_up(
-                        hand_in,
-                        f"The process that grades ended {MOST} times while it was at this hand-in (on {places}), so it "
-                        "was left out. Nobody else lost anything by it; please report it.",
-                    )
+                    graded = self._give_up(hand_in, f"{MOST} times", earlier)
+                elif not earlier:
+                    graded = self.desk.grade(hand_in)
                 else:
-                    graded = self._desk.grade(hand_in)
+                    # Workers are killed from outside as well: that one was is held against nobody.
+                    told = self._apart.grade(self._order, hand_in)
+                    graded = told or self._give_up(hand_in, f"{len(earlier) + TRIES} times", (*earlier, self._host))
                 self._attempts.end(hand_in.student)
                 return graded
         except AutograderError:
@@ -164,6 +187,14 @@ class _Station:
         finally:
             self._jobs -= 1
             self._used = time.monotonic()
+
+    def _give_up(self, hand_in: HandInPath, times: str, places: Sequence[str]) -> Graded:
+        where = ", ".join(dict.fromkeys(places))
+        return self.desk.give_up(
+            hand_in,
+            f"The process that grades ended {times} while it was at this hand-in (on {where}), so it was left out. "
+            "Nobody else lost anything by it; please report it.",
+        )
 
     @property
     def idle(self) -> bool:
@@ -175,6 +206,7 @@ class _Station:
         return not self._attempts.here
 
     def close(self) -> None:
+        self._apart.close()
         self._graders.close()
 
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shutil
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -137,3 +138,16 @@ def cluster_of(setting: Setting, workers: int = 2, threads: int = 1, strange: st
 def worker_pids(cluster: Any) -> Sequence[int]:
     """The processes of a LocalCluster's workers that are up now."""
     return [nanny.pid for nanny in cluster.workers.values() if nanny.pid is not None]
+
+
+def workers_under(nanny: int) -> Sequence[int]:
+    """The workers' processes that the command `dask worker` of this process id has started."""
+    children = (int(pid) for path in Path(f"/proc/{nanny}/task").glob("*/children") for pid in path.read_text().split())
+    return [pid for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def free_port() -> int:
+    """A port on which nothing listens."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])

@@ -2,13 +2,15 @@
 
 ``STRANGE=kills`` has the hand-in of the student "killer" end the process that grades it, as one does that eats all
 memory while it is read.  ``STRANGE=old`` gives the kit another version.  ``STRANGE=blind`` hides every folder of
-hand-ins, as on a machine that has not mounted it.
+hand-ins, as on a machine that has not mounted it.  ``STRANGE=full`` fills the disk when three results are written.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
+from pathlib import Path
 
 import autograder
 
@@ -39,3 +41,15 @@ if WAY == "kills":
 
     Desk.grade = grade  # type: ignore[method-assign]
     suspect._PROGRAM = ("-c", "import tests.engines.strange; from autograder.bulk.engines.suspect import main; main()")
+
+if WAY == "full":
+    from autograder.release import files
+
+    _replace = files._replace
+
+    def replace(path: Path, data: bytes, mode: int) -> None:
+        if path.parent.name == "results" and len(list(path.parent.glob("*.json"))) >= 3:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        _replace(path, data, mode)
+
+    files._replace = replace

@@ -17,10 +17,11 @@ pytest.importorskip("distributed", reason="Dask is not installed: `make test-clu
 
 from autograder.bulk.grading import Progress
 from autograder.bulk.store import Store
+from autograder.errors import UsageError
 
 from .conftest import EXERCISES, ROOT, Ran, Setting, cluster_of, worker_pids
 
-pytestmark = [pytest.mark.exhaustive, pytest.mark.filterwarnings("default")]  # Dask's own are not ours to forbid
+pytestmark = pytest.mark.filterwarnings("default")  # Dask's own are not ours to forbid
 
 
 def descendants(pid: int) -> set[int]:
@@ -42,6 +43,7 @@ def gone(pids: set[int]) -> bool:
     return False
 
 
+@pytest.mark.cluster
 def test_workers_killed_at_random_give_the_grades_of_the_local_engine(setting: Setting, local: Ran) -> None:
     chance = random.Random(20261130)
     killed: list[int] = []
@@ -69,21 +71,31 @@ def test_workers_killed_at_random_give_the_grades_of_the_local_engine(setting: S
     assert (again.summary.graded, again.summary.kept) == (0, 12), "what a cluster graded, a local run keeps"
 
 
-def test_a_run_that_is_killed_is_carried_on_by_the_next_on_the_same_workers(setting: Setting, local: Ran) -> None:
+@pytest.mark.cluster
+@pytest.mark.parametrize(("way", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)], ids=["killed", "Ctrl-C"])
+def test_a_run_that_is_stopped_is_carried_on_by_the_next_on_the_same_workers(
+    setting: Setting, local: Ran, way: signal.Signals, code: int
+) -> None:
+    out = f"again{code}"
     with cluster_of(setting) as cluster:
-        words = ["--root", setting.root, "grade", setting.hand_ins, "--out", setting.folder / "again", "--plain"]
+        words = ["--root", setting.root, "grade", setting.hand_ins, "--out", setting.folder / out, "--plain"]
         words += ["--engine", "dask", "--scheduler", cluster.scheduler_address, "--device", "cpu", "--no-targets"]
         words += [word for exercise in EXERCISES for word in ("--exercise", exercise)]
         command = [sys.executable, "-m", "autograder.cli.course", *map(str, words)]
-        first = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)})
-        results = setting.folder / "again" / "results"
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        first = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+        results = setting.folder / out / "results"
         while len(list(results.glob("*.json"))) < 3 and first.poll() is None:
             time.sleep(0.05)
-        first.kill()
-        first.wait()
-        assert Store(setting.folder / "again").running.exists()
+        first.send_signal(way)
+        _, said = first.communicate()
+        assert first.returncode == code, said
+        assert Store(setting.folder / out).running.exists() == (way == signal.SIGKILL)
+        if way == signal.SIGINT:
+            assert "of 12 hand-ins are done. Run the same command again for the rest." in said
+            assert "Traceback" not in said
         before = {path: path.stat().st_mtime_ns for path in results.glob("*.json")}
-        ran = setting.run("again", setting.engine(cluster.scheduler_address))
+        ran = setting.run(out, setting.engine(cluster.scheduler_address))
         assert ran.summary.graded + ran.summary.kept == len(ran.seen) == 12
         assert ran.summary.kept >= len(before) >= 3
         assert before == {path: path.stat().st_mtime_ns for path in before}
@@ -92,7 +104,9 @@ def test_a_run_that_is_killed_is_carried_on_by_the_next_on_the_same_workers(sett
     assert ran.results() == local.results()
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    "threads", [pytest.param(1, marks=pytest.mark.exhaustive), pytest.param(2, marks=pytest.mark.cluster)]
+)
 def test_a_hand_in_that_kills_its_worker_takes_nobody_along(setting: Setting, local: Ran, threads: int) -> None:
     killer = setting.hand_ins / "killer"
     shutil.copytree(setting.hand_ins / "student_1000", killer)
@@ -109,3 +123,19 @@ def test_a_hand_in_that_kills_its_worker_takes_nobody_along(setting: Setting, lo
         assert {exercise["outcome"] for exercise in again.results()["killer"]["exercises"]} == {"pass"}
     finally:
         shutil.rmtree(killer)
+
+
+@pytest.mark.cluster
+def test_a_full_disk_ends_the_run_with_a_sentence_and_loses_nothing(setting: Setting, local: Ran) -> None:
+    with (
+        cluster_of(setting, strange="full") as cluster,
+        pytest.raises(UsageError, match=r"cannot be written \(no space left on device\)\.") as caught,
+    ):
+        setting.run("full", setting.engine(cluster.scheduler_address))
+    assert caught.value.exit_code == 2
+    written = list((setting.folder / "full" / "results").glob("*.json"))
+    assert len(written) in (3, 4), "two workers write at once"
+    assert not Store(setting.folder / "full").running.exists()
+    again = setting.run("full", setting.local("full"))
+    assert (again.summary.graded, again.summary.kept) == (12 - len(written), len(written))
+    assert again.results() == local.results()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -23,9 +22,9 @@ from autograder.bulk.engines.certificates import Certificates
 from autograder.cli import course as commands
 from autograder.errors import AutograderError, UsageError
 
-from .conftest import EXERCISES, ROOT, Ran, Setting, cluster_of
+from .conftest import EXERCISES, ROOT, Ran, Setting, cluster_of, free_port, workers_under
 
-pytestmark = [pytest.mark.exhaustive, pytest.mark.filterwarnings("default")]
+pytestmark = pytest.mark.filterwarnings("default")  # Dask's own are not ours to forbid
 
 
 def words_of(setting: Setting, out: str, *options: str | Path) -> list[str]:
@@ -45,10 +44,10 @@ def refused(result: Result, words: str, code: int = 2) -> None:
     assert len(str(result.exception)) < 400
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+def wait_for(results: Path, many: int, run: subprocess.Popen[str]) -> None:
+    """Return when a run has written so many results, or has ended."""
+    while len(list(results.glob("*.json"))) < many and run.poll() is None:
+        time.sleep(0.05)
 
 
 @contextmanager
@@ -69,7 +68,9 @@ def dask(setting: Setting, *words: str | Path) -> Iterator[subprocess.Popen[byte
             process.wait()
 
 
-def test_a_scheduler_that_is_killed_and_started_again_loses_nothing(setting: Setting, local: Ran) -> None:
+@pytest.mark.exhaustive
+def test_workers_and_a_scheduler_that_are_killed_lose_nothing(setting: Setting, local: Ran) -> None:
+    """Dask's own commands, as the documentation has them; a worker is killed first, later the scheduler."""
     port, file = free_port(), setting.folder / "scheduler.json"
     scheduler = ("scheduler", "--host", "127.0.0.1", "--port", str(port), "--scheduler-file", file)
     worker = ("worker", "--scheduler-file", file, "--nworkers", "2", "--nthreads", "1")
@@ -79,13 +80,14 @@ def test_a_scheduler_that_is_killed_and_started_again_loses_nothing(setting: Set
         first = ends.enter_context(dask(setting, *scheduler))
         while not file.exists() and first.poll() is None:
             time.sleep(0.1)
-        ends.enter_context(dask(setting, *worker))
+        nanny = ends.enter_context(dask(setting, *worker))
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         run = subprocess.Popen(command, env=environment, text=True, **pipes)  # type: ignore[call-overload]
         ends.callback(run.kill)
-        while len(list(results.glob("*.json"))) < 3 and run.poll() is None:
-            time.sleep(0.05)
+        wait_for(results, 2, run)
+        os.kill(workers_under(nanny.pid)[0], signal.SIGKILL)
+        wait_for(results, 4, run)
         first.kill()
         first.wait()
         assert run.poll() is None, run.communicate()
@@ -141,6 +143,7 @@ echo "Submitted batch job $!"
 _SCANCEL = "#!/bin/sh\nkill $1\n"
 
 
+@pytest.mark.cluster
 def test_slurm_is_asked_for_workers(
     setting: Setting, local: Ran, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,7 +31,7 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reach, "_CONNECT_SECONDS", 1.0)
+    monkeypatch.setattr(reach, "_CONNECT_SECONDS", 1.5)
     monkeypatch.setattr(reach, "_MORE_SECONDS", 1.0)
 
 

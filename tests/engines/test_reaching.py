@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -100,6 +101,34 @@ def test_workers_and_a_scheduler_that_are_killed_lose_nothing(setting: Setting, 
     assert "Traceback" not in err
     assert "The connection to Dask's scheduler is lost; waiting for it to come back." in err or "No worker" in err
     assert Ran(setting.folder / "restarted").results() == local.results()
+
+
+@pytest.mark.cluster
+def test_a_scheduler_that_stays_away_ends_the_run(
+    setting: Setting, local: Ran, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lasting, "SCHEDULER_SECONDS", 3.0)
+    file, results = setting.folder / "leaving.json", setting.folder / "left" / "results"
+    with ExitStack() as ends:
+        first = ends.enter_context(
+            dask(setting, "scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", file)
+        )
+        ends.enter_context(dask(setting, "worker", "--scheduler-file", file, "--nthreads", "1"))
+
+        def leave() -> None:
+            while len(list(results.glob("*.json"))) < 2:
+                time.sleep(0.05)
+            first.kill()
+
+        leaving = threading.Thread(target=leave, daemon=True)
+        leaving.start()
+        told = grade(setting, "left", "--scheduler-file", file)
+        leaving.join(60)
+    refused(told, "Dask's scheduler is gone and did not come back; what is done is kept.", code=3)
+    again = setting.run("left", setting.local("left"))
+    assert again.summary.kept >= 2
+    assert again.summary.kept + again.summary.graded == 12
+    assert again.results() == local.results()
 
 
 def test_no_scheduler_no_worker_and_other_certificates(

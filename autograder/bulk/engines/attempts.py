@@ -67,8 +67,8 @@ class Attempts:
     def earlier(self, student: str) -> Sequence[str]:
         """Where a hand-in was begun and not ended, first to last."""
         places = []
-        for number in range(1, MOST + 1):
-            with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # they are numbered without gaps: the first that is not there ends them
+            for number in range(1, MOST + 1):
                 places.append(self._file(student, number).read_text(encoding="utf-8", errors="replace"))
         return places
 
@@ -96,8 +96,8 @@ class Attempts:
 
     def end(self, student: str) -> None:
         """Forget that a hand-in was begun."""
-        for number in range(1, MOST + 1):
-            with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):
+            for number in range(1, MOST + 1):
                 self._file(student, number).unlink()
 
     def _file(self, student: str, number: int) -> Path:

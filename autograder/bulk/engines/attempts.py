@@ -66,10 +66,10 @@ class Attempts:
 
     def earlier(self, student: str) -> Sequence[str]:
         """Where a hand-in was begun and not ended, first to last."""
-        places = []
+        places: list[str] = []
         with contextlib.suppress(OSError):  # they are numbered without gaps: the first that is not there ends them
-            for number in range(1, MOST + 1):
-                places.append(self._file(student, number).read_text(encoding="utf-8", errors="replace"))
+            while len(places) < MOST:
+                places.append(self._file(student, len(places) + 1).read_text(encoding="utf-8", errors="replace"))
         return places
 
     def begin(self, student: str) -> bool:

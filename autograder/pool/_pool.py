@@ -46,14 +46,16 @@ _BY_CONSTRUCTION = ("lifted source", "separate process", "scrubbed environment")
 class Pool:
     """A fork server for ``cpu`` (Triton's interpreter), ``cuda`` or ``targets``; a context manager.
 
-    ``targets`` lowers kernels for GPUs that need not be there: each check of a job is a target.
+    ``targets`` lowers kernels for GPUs that need not be there: each check of a job is a target.  ``gpu`` is what
+    CUDA_VISIBLE_DEVICES calls the one GPU that a ``cuda`` server sees; without it, it takes the first.
 
     Raises:
         WorkerError: the server did not start; the sentence quotes the last line it printed.
     """
 
-    def __init__(self, device: str) -> None:
+    def __init__(self, device: str, gpu: str | None = None) -> None:
         self.device = device
+        self._gpu = gpu
         self._workplace = Workplace()
         self._folder = self._workplace.folder
         self.gate = Gate()
@@ -227,7 +229,7 @@ class Pool:
                 stderr=output,
                 pass_fds=[theirs.fileno()],
                 cwd=self._folder,
-                env=environment(self.device, self._folder),
+                env=environment(self.device, self._folder, self._gpu),
                 start_new_session=True,
             )
         return process, ours

@@ -1,0 +1,118 @@
+"""Where a cluster should be and is not: each address, file and certificate that is wrong is a sentence, exit code 2."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("distributed", reason="Dask is not installed: `make test-cluster` installs it")
+
+from autograder.bulk.engines import certificates, reach
+from autograder.bulk.engines.certificates import Certificates
+from autograder.bulk.engines.reach import NoSchedulerError, Reach
+from autograder.errors import EnvironmentProblem, UsageError
+
+pytestmark = pytest.mark.filterwarnings("default")  # Dask's own are not ours to forbid
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    made = Certificates(tmp_path_factory.mktemp("tls") / "ours")
+    made.make(days=1)
+    return made
+
+
+@pytest.fixture(autouse=True)
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reach, "_CONNECT_SECONDS", 1.5)
+    monkeypatch.setattr(reach, "_MORE_SECONDS", 1.0)
+
+
+def said(way: Reach) -> str:
+    """What is said when a run tries to connect."""
+    with pytest.raises(UsageError) as caught, way.opened(lambda sentence: None) as connect:
+        connect()
+    assert caught.value.exit_code == 2
+    return str(caught.value)
+
+
+@pytest.fixture
+def web() -> Iterator[str]:
+    """A web server, where a scheduler should be."""
+
+    class Silent(http.server.BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Silent) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def test_an_address_that_cannot_be_is_not_tried(ours: Certificates) -> None:
+    assert "a port is a number from 1 to 65535" in said(Reach(ours, "login1:99999"))
+    assert "a port is a number from 1 to 65535" in said(Reach(ours, "login1:0"))
+
+
+def test_a_name_that_no_machine_has(ours: Certificates) -> None:
+    assert "no machine of that name is known" in said(Reach(ours, "no-such-host.invalid:8786"))
+
+
+def test_a_file_that_an_earlier_scheduler_left(ours: Certificates, tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    (tmp_path / "cluster.json").write_text(json.dumps({"address": f"tls://127.0.0.1:{port}"}))
+    told = said(Reach(ours, scheduler_file=tmp_path / "cluster.json"))
+    assert "nothing listens there" in told
+    assert "cluster.json, which may be an old one." in told
+
+
+def test_what_listens_is_no_scheduler(ours: Certificates, web: str) -> None:
+    assert "what is there does not speak TLS" in said(Reach(ours, web))
+    assert "what is there is none, or speaks another protocol" in said(Reach(None, web))
+
+
+def test_a_machine_that_never_answers(ours: Certificates) -> None:
+    """A port whose queue is full, as behind a wall that drops what comes."""
+    with socket.socket() as deaf, socket.socket() as first, socket.socket() as second:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen(0)
+        for filler in (first, second):
+            filler.setblocking(False)
+            filler.connect_ex(deaf.getsockname())
+        told = said(Reach(ours, f"127.0.0.1:{deaf.getsockname()[1]}"))
+    assert told.startswith("No scheduler of Dask answers at tls://127.0.0.1:")
+
+
+def test_certificates_that_are_damaged_or_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Certificates(tmp_path / "tls")
+    made.make(days=1)
+    assert made.require() is made
+
+    class Later(datetime):
+        @classmethod
+        def now(cls, tz: object = None) -> datetime:  # type: ignore[override]
+            return datetime.now(UTC) + timedelta(days=2)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(certificates, "datetime", Later)
+        with pytest.raises(EnvironmentProblem, match=r"were valid until .* Remove the folder, make new ones"):
+            made.require()
+    (made.folder / "cert.pem").write_text("-----BEGIN CERTIFICATE-----\nAAAA\n")
+    with pytest.raises(EnvironmentProblem, match=r"are damaged\. Remove the folder, make new ones"):
+        made.require()
+
+
+def test_a_scheduler_that_is_not_there_is_an_error_of_its_own(ours: Certificates) -> None:
+    with pytest.raises(NoSchedulerError), Reach(ours, "127.0.0.1:1").opened(print) as connect:
+        connect()

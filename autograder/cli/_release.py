@@ -12,7 +12,7 @@ from autograder.cli._say import say
 from autograder.cli.common import current_course, shared_options
 from autograder.errors import EXIT_OK, UsageError
 from autograder.gradescope import VISIBILITIES, make_package
-from autograder.release import bundle
+from autograder.release import bundle, nbgrader
 from autograder.release.files import write_whole
 
 
@@ -35,11 +35,26 @@ from autograder.release.files import write_whole
     type=click.Choice(VISIBILITIES),
     help="Gradescope: when students see what hidden checks gave.  [default: after_published]",
 )
+@click.option(
+    "--nbgrader",
+    "nbgrader_folder",
+    metavar="DIR",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write source notebooks into nbgrader's course folder DIR.",
+)
 @shared_options
-def release(out: Path | None, wheel: Path | None, stubs_only: bool, target: str, hidden_checks: str | None) -> int:
+def release(
+    out: Path | None,
+    wheel: Path | None,
+    stubs_only: bool,
+    target: str,
+    hidden_checks: str | None,
+    nbgrader_folder: Path | None,
+) -> int:
     """Make what students get: the stubs in assignments/, and a zip to hand out; refuse if a solution would leak.
 
     With --to gradescope the zip is an autograder to upload there. It holds solutions and hidden checks.
+    With --nbgrader no zip is made, but an assignment for nbgrader, a notebook a lesson.
 
     \b
     Examples:
@@ -47,14 +62,19 @@ def release(out: Path | None, wheel: Path | None, stubs_only: bool, target: str,
       course release --out dist --wheel dist/my_build-0.1.0-py3-none-any.whl
       course release --stubs-only
       course release --to gradescope --out instructor
+      course release --nbgrader nbgrader-course
     """
     course = current_course()
     if stubs_only and (out is not None or wheel is not None or target != "students"):
-        raise UsageError("--stubs-only makes no zip: leave it out, or leave out --out, --wheel and --to.")
+        raise UsageError("--stubs-only makes no bundle: leave it out, or leave out --out, --wheel and --to.")
     if hidden_checks is not None and target != "gradescope":
         raise UsageError("--hidden-checks means something only with --to gradescope. Leave it out.")
     if not (course.root / "solutions").is_dir():
         raise UsageError("This course has no solutions folder. Only the instructor's copy can be released.")
+    if nbgrader_folder is not None:
+        if out is not None or wheel is not None or stubs_only or target != "students":
+            raise UsageError("--nbgrader makes no zip: leave out --out, --wheel, --stubs-only and --to.")
+        return _nbgrader(course, nbgrader_folder)
     if stubs_only:
         _say_stubs(bundle.write_stubs(course))
         return EXIT_OK
@@ -85,4 +105,16 @@ def _gradescope(course: Course, out: Path, hidden_checks: str, wheel: Path | Non
     say(
         "It holds the solutions, the hidden checks and the secret: upload it to Gradescope, and give it to nobody else."
     )
+    return EXIT_OK
+
+
+def _nbgrader(course: Course, folder: Path) -> int:
+    made = nbgrader.write_assignment(course, folder)
+    for path in made.notebooks:
+        say(f"wrote {path}")
+    for path in made.kept:
+        say(f"kept what was there as {path}")
+    if made.config is None:
+        say(f"Note: {folder / nbgrader.CONFIG} is your own. It needs {nbgrader.needed_settings()}.", err=True)
+    say(f"They hold the solutions. What `nbgrader generate_assignment {made.name}` makes of them is for students.")
     return EXIT_OK

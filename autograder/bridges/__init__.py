@@ -7,6 +7,7 @@ from autograder.bridges._gradescope_checks import checks_document
 from autograder.bridges._marks import Options, Ready, ready
 from autograder.bridges._moodle import to_moodle
 from autograder.bridges._sheet import Sheet, csv_bytes, csv_text
+from autograder.bridges._words import headline
 
 __all__ = [
     "Options",
@@ -15,6 +16,7 @@ __all__ = [
     "checks_document",
     "csv_bytes",
     "csv_text",
+    "headline",
     "ready",
     "results_document",
     "to_canvas",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from autograder.bridges import headline
 from autograder.reports.public_view import public_exercise
 from autograder.result import ExerciseResult
-
-_PUBLIC = "Public checks only; the course's own score counts hidden checks as well."
 
 
 def public_points(exercise_id: str) -> float:
@@ -22,10 +21,7 @@ def public_points(exercise_id: str) -> float:
             f"Nothing was graded: run the cell that begins with %%exercise {exercise_id} first, and see what it says."
         )
         return 0.0
-    checks = public_exercise(result).result.checks
-    passed = sum(check.outcome == "pass" for check in checks)
-    able = sum(check.outcome != "skipped" or bool(check.message) for check in checks)
-    print(f"{exercise_id}: {result.outcome}, {passed} of {able} public checks passed. {_PUBLIC}")
+    print(f"{exercise_id}: {headline(public_exercise(result))}\nOnly public checks count in this cell.")
     return round(min(result.score, result.points), 6)
 
 

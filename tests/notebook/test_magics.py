@@ -300,7 +300,10 @@ def test_public_points_are_those_of_the_cell_as_it_was_last_run(
     assert "Nothing was graded" in shell.run(ask).stdout
     shell.run(f"%%exercise online_softmax_update\n{solution()}")
     ran = shell.run(ask)
-    assert "online_softmax_update: pass, 9 of 9 public checks passed. Public checks only" in ran.stdout
+    assert (
+        "online_softmax_update: pass: public 9 of 9; hidden checks run when the course grades.\nOnly public"
+        in ran.stdout
+    )
     assert loaded.ip.user_ns["earned"] == 2
     shell.run(f"%%exercise online_softmax_update\n{solution(WRONG)}")
     shell.run(ask)

@@ -177,7 +177,7 @@ def test_nbgrader_releases_grades_and_gives_feedback(
     assert 0 < found["public"]["fused_scale_shift"] < 2
     pages = [path.read_text(encoding="utf-8") for path in (tmp_path / "feedback").rglob("*.html")]
     assert len(pages) == 1
-    assert "Public checks only" in pages[0]
+    assert "Only public checks count in this cell." in pages[0]
     # The official scores of an export take their place; comments hang on the cells that students wrote in.
     scores, comments = found["official"]
     assert scores == {"vector_add": 1.5, "fused_scale_shift": 0.25}

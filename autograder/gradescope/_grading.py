@@ -25,8 +25,8 @@ from autograder.result import RunResult
 from autograder.session import Grader, Request, blank_run
 
 SETTINGS = "gradescope.json"
-# Either keeps what a kernel's process runs from reading the solutions, which only root may read.
-_HIDING = ("spare uid", "landlock")
+# Each keeps what a kernel's process runs from reading the solutions, which only root may read.
+_HIDING = ("spare uid", "landlock", "bubblewrap")
 _CORES = 4  # more are not worth their memory for one hand-in
 
 

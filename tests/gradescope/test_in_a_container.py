@@ -118,6 +118,7 @@ def test_without_a_layer_that_hides_the_source_nothing_is_graded(
 ) -> None:
     program = str(ROOT / "tests" / "security" / "lacking_worker.py")
     monkeypatch.setattr(pool_module, "_PROGRAM", (program, "landlock,spare uid"))
+    monkeypatch.setenv("PATH", str(container.root))  # where there is no bubblewrap
     container.results.write_text("{}")
     with pytest.raises(EnvironmentProblem, match="keeps a submission from reading the solutions"):
         gradescope.grade(container.source, container.submission, container.results)

@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from autograder.catalogue import Course
+from autograder.cli._completion import complete_lessons
 from autograder.cli._say import say
-from autograder.cli.common import current_course, shared_options
+from autograder.cli.common import WholeNumber, current_course, shared_options
 from autograder.errors import EXIT_OK, UsageError
 from autograder.gradescope import VISIBILITIES, make_package
 from autograder.release import bundle, nbgrader
@@ -36,6 +37,12 @@ from autograder.release.files import write_whole
     help="Gradescope: when students see what hidden checks gave.  [default: after_published]",
 )
 @click.option(
+    "--lesson",
+    type=WholeNumber(),
+    help="Gradescope: only the exercises of this lesson.  [default: all lessons]",
+    shell_complete=complete_lessons,
+)
+@click.option(
     "--nbgrader",
     "nbgrader_folder",
     metavar="DIR",
@@ -49,6 +56,7 @@ def release(
     stubs_only: bool,
     target: str,
     hidden_checks: str | None,
+    lesson: int | None,
     nbgrader_folder: Path | None,
 ) -> int:
     """Make what students get: the stubs in assignments/, and a zip to hand out; refuse if a solution would leak.
@@ -62,6 +70,7 @@ def release(
       course release --out dist --wheel dist/my_build-0.1.0-py3-none-any.whl
       course release --stubs-only
       course release --to gradescope --out instructor
+      course release --to gradescope --lesson 7 --out instructor
       course release --nbgrader nbgrader-course
     """
     course = current_course()
@@ -69,6 +78,8 @@ def release(
         raise UsageError("--stubs-only makes no bundle: leave it out, or leave out --out, --wheel and --to.")
     if hidden_checks is not None and target != "gradescope":
         raise UsageError("--hidden-checks means something only with --to gradescope. Leave it out.")
+    if lesson is not None and target != "gradescope":
+        raise UsageError("--lesson means something only with --to gradescope. Leave it out.")
     if not (course.root / "solutions").is_dir():
         raise UsageError("This course has no solutions folder. Only the instructor's copy can be released.")
     if nbgrader_folder is not None:
@@ -81,7 +92,7 @@ def release(
     if out is None:
         raise UsageError("Say where the zip goes with --out DIR, or use --stubs-only.")
     if target == "gradescope":
-        return _gradescope(course, out, hidden_checks or VISIBILITIES[0], wheel)
+        return _gradescope(course, out, hidden_checks or VISIBILITIES[0], wheel, lesson)
     made, path, stubs = bundle.release(course, out, wheel)
     _say_stubs(stubs)
     say(f"wrote {path}: {len(made.files)} files, {len(made.data) / 1000:.0f} kB, no leak found")
@@ -93,8 +104,8 @@ def _say_stubs(stubs: Mapping[str, Path | None]) -> None:
         click.echo(f"wrote assignments/{stub}" + (f"; what was there is kept in {copy.name}" if copy else ""))
 
 
-def _gradescope(course: Course, out: Path, hidden_checks: str, wheel: Path | None) -> int:
-    package = make_package(course, hidden_checks, wheel)
+def _gradescope(course: Course, out: Path, hidden_checks: str, wheel: Path | None, lesson: int | None) -> int:
+    package = make_package(course, hidden_checks, wheel, lesson)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

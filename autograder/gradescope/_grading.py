@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from autograder import doctor
@@ -39,7 +40,7 @@ def check(source: Path) -> int:
     """
     course = load_course(source)
     with _grader(course) as grader:
-        result = grader.grade(_request(course, course.root / "solutions"))
+        result = grader.grade(_request(course, course.root / "solutions", _settings(source)))
         print("Layers around a submission: " + ", ".join(grader.sandbox.layers) + ".")
         for sentence in grader.sandbox.missing:
             print(f"Missing: {sentence}")
@@ -61,10 +62,10 @@ def grade(source: Path, submission: Path, results: Path) -> int:
     """
     results.unlink(missing_ok=True)
     course = load_course(source)
-    settings = json.loads((source / SETTINGS).read_text(encoding="utf-8"))
+    settings = _settings(source)
     begin = time.monotonic()
     with _grader(course) as grader:
-        request = _request(course, submission)
+        request = _request(course, submission, settings)
         try:
             result = grader.grade(request)
         except HandInError as error:
@@ -73,18 +74,31 @@ def grade(source: Path, submission: Path, results: Path) -> int:
     if faults := _faults(result):
         print("\n".join(["The grader failed, and no score was given:", *faults]))
         return EXIT_FAULT
-    document = {**checks_document(result, settings["hidden_checks"]), "execution_time": round(time.monotonic() - begin)}
+    document = {**checks_document(result, settings.hidden_checks), "execution_time": round(time.monotonic() - begin)}
     results.parent.mkdir(parents=True, exist_ok=True)
     write_whole(results, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
     print(f"{result.score:g} of {result.points:g} points.")
     return EXIT_OK
 
 
-def _request(course: Course, hand_in: Path) -> Request:
-    """The whole course with its hidden checks; the student is called by the folder, which no message then shows."""
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """What the instructor chose when the zip was made; without a lesson it is the whole course."""
+
+    hidden_checks: str
+    lesson: int | None
+
+
+def _settings(source: Path) -> _Settings:
+    document = json.loads((source / SETTINGS).read_text(encoding="utf-8"))
+    return _Settings(document["hidden_checks"], document["lesson"])
+
+
+def _request(course: Course, hand_in: Path, settings: _Settings) -> Request:
+    """What to grade, with its hidden checks; the student is called by the folder, which no message then shows."""
     secret = load_secret(course.root / "solutions" / ".secret")
     reference = Reference.load(course, secret)
-    return Request(hand_in, course.exercises, reference=reference, student=hand_in.name)
+    return Request(hand_in, course.select(lesson=settings.lesson), reference=reference, student=hand_in.name)
 
 
 @contextmanager

@@ -38,23 +38,32 @@ class Package:
     files: Mapping[str, bytes]
 
 
-def make_package(course: Course, hidden_checks: str = VISIBILITIES[0], wheel: Path | None = None) -> Package:
+def make_package(
+    course: Course, hidden_checks: str = VISIBILITIES[0], wheel: Path | None = None, lesson: int | None = None
+) -> Package:
     """The autograder zip; ``hidden_checks`` is one of `VISIBILITIES`.  It holds the solutions and the secret.
+
+    With a ``lesson`` it grades that lesson alone; the whole course goes along, as lessons build on each other.
 
     Raises:
         CourseError: a file of the course cannot be read.
-        UsageError: the wheel is none of this kit, or cannot be built.
+        UsageError: the wheel is none of this kit, or cannot be built; or there is no such lesson.
     """
+    exercises = course.select(lesson=lesson)
     built = read_wheel(wheel) if wheel is not None else build_wheel(course.root)
     load_secret(course.root / "solutions" / ".secret")  # made now, so that `course grade` here draws the same inputs
     files = dict(_course_files(course))
     files[f"wheels/{built.name}"] = built.data
     files["requirements.txt"] = _requirements().encode()
-    files[SETTINGS] = (json.dumps({"schema": 1, "hidden_checks": hidden_checks}) + "\n").encode()
-    files["README.txt"] = README.format(title=course.title).encode()
+    settings = {"schema": 1, "hidden_checks": hidden_checks, "lesson": lesson}
+    files[SETTINGS] = (json.dumps(settings) + "\n").encode()
+    part = "" if lesson is None else f", lesson {lesson}"
+    points = sum(exercise.points for exercise in exercises if not exercise.optional)
+    files["README.txt"] = README.format(title=course.title, part=part, points=f"{points:g}").encode()
     files["setup.sh"], files["run_autograder"] = SETUP.encode(), RUN.encode()
     data = zip_bytes(files, programs=("setup.sh", "run_autograder"))
-    return Package(f"{slug(course.title)}-{__version__}-gradescope-autograder.zip", data, files)
+    name = slug(course.title) + ("" if lesson is None else f"-lesson{lesson}")
+    return Package(f"{name}-{__version__}-gradescope-autograder.zip", data, files)
 
 
 def _requirements() -> str:

@@ -61,10 +61,11 @@ exec "${KIT_PYTHON:-$home/venv/bin/python}" -P -m autograder.cli.gradescope grad
 """
 
 README = """\
-{title}: the autograder for Gradescope
+{title}{part}: the autograder for Gradescope
 
 For instructors only. This zip holds the solutions, the hidden checks and the secret behind their inputs: upload it on
 the assignment's page "Configure Autograder", and give it to nobody else.
 
-Settings of the assignment: a container with 1 CPU and 1.5 GB of memory or more, and a timeout of 20 minutes.
+Settings of the assignment: {points} points, a container with 1 CPU and 1.5 GB of memory or more, and the timeout that
+Gradescope proposes, 40 minutes.
 """

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from autograder.cli.course import cli
+from autograder.errors import UsageError
 from autograder.gradescope import make_package
 from autograder.gradescope._cores import allowed_cores
 from tests.release.making import SECRET, WHEEL, make_course, make_wheel
@@ -54,11 +55,27 @@ def test_the_same_course_gives_the_same_zip(place: Path) -> None:
         assert archive.testzip() is None
 
 
-@pytest.mark.parametrize("options", [["--stubs-only", "--to", "gradescope"], ["--hidden-checks", "hidden"]])
+@pytest.mark.parametrize(
+    "options", [["--stubs-only", "--to", "gradescope"], ["--hidden-checks", "hidden"], ["--lesson", "7"]]
+)
 def test_options_that_do_not_go_together_are_refused(place: Path, options: list[str]) -> None:
     done = CliRunner().invoke(cli, ["release", "--root", str(place), *options], standalone_mode=False)
     assert done.exception is not None
     assert "eave it out" in str(done.exception)
+
+
+def test_a_zip_for_one_lesson_says_so_and_a_lesson_that_is_not_there_is_refused(place: Path) -> None:
+    from autograder.catalogue import load_course
+
+    course = load_course(place)
+    package = make_package(course, wheel=place / WHEEL, lesson=7)
+    points = sum(exercise.points for exercise in course.select(lesson=7) if not exercise.optional)
+    assert "-lesson7-" in package.name
+    assert json.loads(package.files["gradescope.json"])["lesson"] == 7
+    assert "lesson 7: the autograder for Gradescope" in package.files["README.txt"].decode()
+    assert f" {points:g} points" in package.files["README.txt"].decode()
+    with pytest.raises(UsageError, match="no lesson 70"):
+        make_package(course, wheel=place / WHEEL, lesson=70)
 
 
 def test_a_container_gets_no_more_workers_than_its_share_of_the_machine(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ from autograder.pool import _pool as pool_module
 from tests.lessons import keep_lesson
 from tests.release.making import ROOT, SECRET, WHEEL, make_course, make_wheel
 
+pytestmark = pytest.mark.exhaustive
+
 
 class Container:
     """A folder laid out like the container's."""

@@ -1,6 +1,6 @@
 # Two commands for a fresh machine: `make grade` and `make test`.  Both set up .venv first.
 .DEFAULT_GOAL := help
-.PHONY: help setup grade test test-exhaustive test-colab check selfcheck stubs notebooks site check-site test-site \
+.PHONY: help setup grade test test-exhaustive test-cluster test-colab check selfcheck stubs notebooks site check-site test-site \
 	bench clean
 
 PYTHON ?= python3
@@ -34,12 +34,17 @@ grade: setup ## grade the stubs, the solutions and one wrong kernel on whatever 
 test: setup ## run the tests (those that need a GPU are skipped without one); the rest: test-exhaustive, selfcheck, test-site
 	$(BIN)/python -m pytest $(PARALLEL) -m 'not exhaustive and not proof and not site'
 
-test-exhaustive: setup $(NBGRADER)/.installed ## run the tests that take long: whole classes, releases, nbgrader, notebooks
+# With Dask in .venv from then on, as `make test` takes its shorter tests along where it is there.
+test-exhaustive: $(VENV)/.installed-dask $(NBGRADER)/.installed ## run the tests that take long: whole classes, clusters, releases, nbgrader, notebooks
 	$(BIN)/python -m pytest $(PARALLEL) -m exhaustive
 
+test-cluster: $(VENV)/.installed-dask ## run all tests of engines: clusters of Dask's whose workers and scheduler are killed
+	$(BIN)/python -m pytest $(PARALLEL) tests/engines
+
 # What reads files, writes pages, tries what the oracles say or what the system limits: Triton's version makes no difference.
-ALIKE := attempts bridges bulk companions course gpu gradescope handin release reports security/test_bubblewrap.py \
-	security/test_exhaustion.py security/test_sandbox.py selfcheck session similarity site smaller trace watch test_trees.py
+ALIKE := attempts bridges bulk companions course engines gpu gradescope handin release reports \
+	security/test_bubblewrap.py security/test_exhaustion.py security/test_sandbox.py selfcheck session similarity site \
+	smaller trace watch test_trees.py
 test-colab: $(COLAB)/.installed ## grade the solutions and run the tests with Colab's versions, in an environment of their own
 	$(COLAB)/bin/course selfcheck --only solutions
 	$(COLAB)/bin/python -m pytest -m exhaustive tests/notebook
@@ -48,6 +53,10 @@ test-colab: $(COLAB)/.installed ## grade the solutions and run the tests with Co
 $(COLAB)/.installed: pyproject.toml constraints-colab.txt
 	$(PYTHON) -m venv $(COLAB)
 	$(COLAB)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-colab.txt -e '.[dev]'
+	@touch $@
+
+$(VENV)/.installed-dask: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dask]'
 	@touch $@
 
 $(NBGRADER)/.installed: pyproject.toml constraints.txt

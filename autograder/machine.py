@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import platform
 from pathlib import Path
 
@@ -29,6 +30,24 @@ def choose_device(wish: str) -> tuple[str, str | None]:
             "No CUDA GPU that torch can use was found here. Use --device cpu, which runs Triton's interpreter."
         )
     return "cpu", None
+
+
+def gpus_alike() -> tuple[str, ...]:
+    """What CUDA_VISIBLE_DEVICES calls each GPU that is of the first one's kind: results name one kind of GPU.
+
+    Checks that are large run or not by the first one's memory: the others must not have much less.
+    """
+    found = devices.find_gpus()
+    return tuple(
+        gpu.visible
+        for gpu in found
+        if (gpu.name, gpu.capability) == (found[0].name, found[0].capability) and gpu.memory >= 0.9 * found[0].memory
+    )
+
+
+def cores() -> int:
+    """How many cores this process may use, which a batch system may have made fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def environment(device: str, gpu: str | None) -> Environment:

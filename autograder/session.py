@@ -60,7 +60,8 @@ class Request:
     ``thorough`` finishes a tier after a failure in it, so that a report can show all of the tier; without it an
     exercise ends with its first failed check.  ``diagnose`` looks for the mistake behind a failure, on the checks that
     were left out as well; with ``clues`` it runs the probes that are there to be shown, too.  Without
-    ``targets`` the check on GPU targets is left out, whatever the grader does otherwise.
+    ``targets`` the check on GPU targets is left out, whatever the grader does otherwise.  Without ``remembered`` its
+    checks are run, though the same source may have been graded before.
     """
 
     handin: Path
@@ -73,6 +74,7 @@ class Request:
     clues: bool = True
     repro_options: str = ""
     targets: bool = True
+    remembered: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,8 @@ class Grader:
     The same vetted source on the same checks is run once, whoever handed it in: a second time its verdicts are taken
     from the first.  ``kept`` is a folder that remembers them from run to run.  ``targets`` says when kernels are
     lowered for the course's GPU targets: ``always``, ``if-passed`` (all else is) or ``off``; ``target_cache`` is a
-    folder that remembers what came of it.
+    folder that remembers what came of it.  ``gpu`` is the name of the GPU, ``visible_gpu`` what CUDA_VISIBLE_DEVICES
+    calls it, where there are several.
 
     Raises:
         WorkerError: the worker cannot be started.
@@ -106,6 +109,7 @@ class Grader:
         targets: str = "always",
         target_cache: Path | None = None,
         kept: Path | None = None,
+        visible_gpu: str | None = None,
     ) -> None:
         self.course = course
         self.device = device
@@ -116,7 +120,7 @@ class Grader:
         self._cases: dict[tuple[str, str, int], Case] = {}
         self._jobs = jobs or (os.cpu_count() or 1)
         self._targets = TargetChecks(course, targets, target_cache, self._jobs, self._digest)
-        self._pool = Pool(device, [exercise.folder for exercise in course.exercises])
+        self._pool = Pool(device, [exercise.folder for exercise in course.exercises], visible_gpu)
 
     def __enter__(self) -> Grader:
         return self
@@ -333,7 +337,7 @@ class Grader:
         """Run a plan's checks tier by tier; the verdicts by check id, without those that were not reached."""
         key = self._key(plan.exercise, job, checks, run.request)
         with self._kept.alone(key):
-            if (found := _kept_findings(self._kept.get(key))) is not None:
+            if run.request.remembered and (found := _kept_findings(self._kept.get(key))) is not None:
                 return found
             findings = self._judged(plan, job, checks, run, decided)
             if all(verdict.outcome in _REPEATABLE for verdict in findings.verdicts.values()):

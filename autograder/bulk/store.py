@@ -10,6 +10,7 @@ report.html feedback/    made by `course report` and `course feedback`
 comments/                the instructor's words, by student
 .kept/                   verdicts by source, so that nothing is run twice
 .exported.json           what exports wrote, so that they overwrite nothing else
+.running/                while a cluster is at work: its run, and which hand-ins are begun
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class Store:
         self.report = out / "report.html"
         self.kept = out / ".kept"
         self.exported = out / ".exported.json"
+        self.running = out / ".running"
         self._lock = out / ".lock"
         self._roster = out / "roster.csv"
         self._collected = out / "collected.json"
@@ -48,7 +50,7 @@ class Store:
     def own_places(self) -> tuple[Path, ...]:
         """All files and folders that are the kit's, or that it reads."""
         named = (self.results, self.overrides, self.grades, self.feedback, self.report, self.kept, self.exported)
-        return (*named, self._lock, self._roster, self._collected, self._hand_ins, self.out / "comments")
+        return (*named, self.running, self._lock, self._roster, self._collected, self._hand_ins, self.out / "comments")
 
     def students(self) -> tuple[str, ...]:
         """Ids with a result, sorted."""

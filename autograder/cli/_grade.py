@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 
 from autograder.bulk import hand_ins, submissions
+from autograder.bulk.desk import Work, replayed
 from autograder.bulk.due import Due
 from autograder.bulk.grading import ClassRun, Progress, Summary
 from autograder.bulk.overrides import (
@@ -32,16 +33,15 @@ from autograder.bulk.store import Store
 from autograder.bulk.table import write_grades
 from autograder.catalogue import Course
 from autograder.cli._completion import complete_exercises, complete_lessons
+from autograder.cli._engine import EngineOptions, engine_options, local_makers, make_engine
 from autograder.cli._say import say
-from autograder.cli.common import WholeNumber, current_course, progress_bar, require_machine, shared_options
-from autograder.errors import EXIT_NOT_ALL, EXIT_OK, CourseError, EnvironmentProblem, UsageError
-from autograder.gpu_targets import default_cache
+from autograder.cli.common import WholeNumber, current_course, progress_bar, shared_options
+from autograder.errors import EXIT_NOT_ALL, EXIT_OK, CourseError, UsageError
 from autograder.handin import a_few
-from autograder.machine import choose_device
 from autograder.plan import Reference
 from autograder.protocol import printable
 from autograder.reports.terminal import make_console, print_run
-from autograder.session import DEFAULT_SEED, Grader
+from autograder.session import DEFAULT_SEED
 
 _NEGATIVE = re.compile(r"-[\d.,]+")
 _LINE_SECONDS = 10.0  # between two lines of progress where there is no terminal
@@ -51,9 +51,12 @@ _LINE_SECONDS = 10.0  # between two lines of progress where there is no terminal
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Where the results go.")
 @click.option(
-    "--engine", type=click.Choice(["local"]), default="local", show_default=True, help="What spreads the work."
+    "--engine", type=click.Choice(["local", "dask"]), default="local", show_default=True, help="What spreads the work."
 )
-@click.option("--workers", type=WholeNumber(1, 256), help="Hand-ins graded at once; default one a core.")
+@engine_options
+@click.option(
+    "--workers", type=WholeNumber(1, 4096), help="Hand-ins graded at once; default one a core, or all of a cluster."
+)
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True)
 @click.option("--seed", type=WholeNumber(0, 2**31 - 1), default=DEFAULT_SEED, show_default=True)
 @click.option("--roster", type=click.Path(path_type=Path), help="CSV with ids and extensions; a copy is kept in --out.")
@@ -79,6 +82,11 @@ def grade(
     folder: Path,
     out: Path,
     engine: str,
+    scheduler: str | None,
+    scheduler_file: Path | None,
+    slurm: bool,
+    certificates: Path | None,
+    tls: bool,
     workers: int | None,
     device: str,
     seed: int,
@@ -101,6 +109,7 @@ def grade(
       course grade hand-ins --out results
       course grade hand-ins --out results --roster roster.csv --workers 8
       course grade hand-ins --out results --student doejane_1234 --replay
+      course grade hand-ins --out results --engine dask --scheduler login1:8786
     """
     course = current_course()
     if out.resolve().is_relative_to(folder.resolve()):
@@ -109,33 +118,16 @@ def grade(
     chosen_students = _choose(found, students)
     selected = course.select(exercises, lesson)
     reference = _reference(course)
-    chosen, gpu = choose_device(device)
-    require_machine(chosen)
+    asked = EngineOptions(
+        engine, workers, device, targets, allow_weak_sandbox, scheduler, scheduler_file, slurm, certificates, tls
+    )
+    asked.require_sense()
     console = make_console(sys.stdout, plain)
     store = Store(out)
-    count = min(workers or os.cpu_count() or 1, len(chosen_students))
-
-    missing_layers: dict[str, None] = {}
-
-    def make_grader() -> Grader:
-        grader = Grader(
-            course,
-            chosen,
-            gpu,
-            # With fewer hand-ins than cores the exercises of one share what is left.
-            jobs=max(1, (os.cpu_count() or 1) // count),
-            targets="always" if targets else "off",
-            target_cache=default_cache(),
-            kept=None if replay else store.kept,
-        )
-        try:
-            _require_sandbox(grader, allow_weak_sandbox)
-            missing_layers.update(dict.fromkeys(grader.sandbox.missing))
-        except BaseException:
-            grader.close()
-            raise
-        return grader
-
+    work = Work(course, store, reference, selected, seed, regrade)
+    if replay:
+        return _replay(console, work, asked, chosen_students, plain)
+    run_by = make_engine(asked, work, folder, len(chosen_students))
     collected = submissions.load(folder / submissions.COLLECTED)
 
     def begin() -> None:
@@ -146,17 +138,14 @@ def grade(
         if collected:
             store.keep_submissions(collected)
 
-    run = ClassRun(course, store, reference, selected, seed, count, make_grader, regrade, begin)
-    if replay:
-        return _replay(console, run, chosen_students, plain)
     if roster is not None:
         load_roster(roster)
     for note in notes:
         say(f"Note: {note}", err=True)
     # The bar is gone before it is said how far a stopped run came.
     with _saying_how_far(len(chosen_students)) as counting, _progress(len(chosen_students), plain) as step:
-        summary = run.run(chosen_students, counting(step))
-    _report(course, store, summary, [one.student for one in found], tuple(missing_layers))
+        summary = ClassRun(work, run_by, begin).run(chosen_students, counting(step))
+    _report(course, store, summary, [one.student for one in found])
     return EXIT_OK if not summary.faults else EXIT_NOT_ALL
 
 
@@ -247,19 +236,16 @@ def _due_before(store: Store) -> Due:
         return Due()
 
 
-def _require_sandbox(grader: Grader, allow_weak: bool) -> None:
-    weak = grader.sandbox.weak
-    if weak and not allow_weak:
-        raise EnvironmentProblem(
-            f"Too little stands between a hand-in and this machine: {'; '.join(weak)}. "
-            "Grade elsewhere, or add --allow-weak-sandbox if you trust every hand-in."
-        )
-
-
-def _replay(console: Console, run: ClassRun, chosen: Sequence[hand_ins.HandInPath], plain: bool) -> int:
+def _replay(
+    console: Console, work: Work, asked: EngineOptions, chosen: Sequence[hand_ins.HandInPath], plain: bool
+) -> int:
     if len(chosen) != 1:
         raise UsageError("A replay is of one student: add --student ID.")
-    result, kept = run.replay(chosen[0])
+    if asked.engine != "local":
+        raise UsageError("A replay runs on this machine: leave out --engine and what goes with it.")
+    (make,) = local_makers(asked, work, 1, keep=False)
+    with make() as grader:
+        result, kept = replayed(work, grader, chosen[0], f" --dir {shlex.quote(str(chosen[0].path))}")
     print_run(console, result, plain)
     before = {exercise.id: exercise for exercise in kept.exercises} if kept is not None else {}
     console.print()
@@ -277,9 +263,7 @@ def _replay(console: Console, run: ClassRun, chosen: Sequence[hand_ins.HandInPat
     return EXIT_OK if result.all_passed else EXIT_NOT_ALL
 
 
-def _report(
-    course: Course, store: Store, summary: Summary, present: Sequence[str], missing_layers: Sequence[str]
-) -> None:
+def _report(course: Course, store: Store, summary: Summary, present: Sequence[str]) -> None:
     reader = write_grades(course, store)
     say(f"graded {summary.graded}, unchanged {summary.kept}: {store.grades}")
     if reader.unusable:
@@ -288,7 +272,7 @@ def _report(
     for message in dict.fromkeys(summary.faults.values()):
         names = a_few([printable(student) for student, fault in summary.faults.items() if fault == message])
         say(f"NOT GRADED, through no fault of theirs: {names}: {message}")
-    for layer in missing_layers:
+    for layer in summary.missing:
         say(f"Note: a layer of the sandbox is missing here: {printable(layer)}")
     for note in reader.notes():
         say(f"Note: {printable(note)}")
@@ -340,15 +324,20 @@ class _Lines:
     """Progress as lines: how many are done, and about how long the rest will take."""
 
     def __init__(self, total: int) -> None:
-        self._begin = self._said = time.monotonic()
+        self._first = self._said = time.monotonic()
         self._graded = 0
 
     def __call__(self, progress: Progress) -> None:
         now = time.monotonic()
-        self._graded += progress.result is not None
+        self._graded += progress.fresh
+        if self._graded == 1 and progress.fresh:
+            self._first = now  # workers may have been waited for until here
         if now - self._said < _LINE_SECONDS or not self._graded or progress.done == progress.total:
             return
         self._said = now
-        left = (now - self._begin) / self._graded * (progress.total - progress.done)
-        minutes, seconds = divmod(round(left), 60)
-        say(f"{progress.done} of {progress.total} done, about {minutes} min {seconds:02d} s left", err=True)
+        text = f"{progress.done} of {progress.total} done"
+        if self._graded > 1:
+            left = (now - self._first) / (self._graded - 1) * (progress.total - progress.done)
+            minutes, seconds = divmod(round(left), 60)
+            text += f", about {minutes} min {seconds:02d} s left"
+        say(text, err=True)

@@ -16,6 +16,7 @@ from rich.console import Console
 from autograder import __version__
 from autograder.cli._collect import collect
 from autograder.cli._completion import complete_exercises, completion_command
+from autograder.cli._engine import certificates
 from autograder.cli._export import export
 from autograder.cli._feedback import feedback, report
 from autograder.cli._grade import grade, override
@@ -173,6 +174,7 @@ cli.add_command(override)
 cli.add_command(feedback)
 cli.add_command(report)
 cli.add_command(export)
+cli.add_command(certificates)
 cli.add_command(completion_command("course"))
 
 

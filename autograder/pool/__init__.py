@@ -1,6 +1,7 @@
 """The trusted handle on workers: start the fork server, feed it jobs, read raw replies, kill what does not end."""
 
 from autograder.pool._crew import CarryOn, Child, Crew
+from autograder.pool._gate import Gate
 from autograder.pool._pool import Pool
 
-__all__ = ["CarryOn", "Child", "Crew", "Pool"]
+__all__ = ["CarryOn", "Child", "Crew", "Gate", "Pool"]

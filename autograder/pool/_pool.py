@@ -51,15 +51,17 @@ class Pool:
 
     ``targets`` lowers kernels for GPUs that need not be there: each check of a job is a target.  ``folders`` hold the
     launch files of all jobs to come: with them the server can be put into a file system that has nothing else of the
-    course, where the machine has bubblewrap.
+    course, where the machine has bubblewrap.  ``gpu`` is what CUDA_VISIBLE_DEVICES calls the one GPU that a ``cuda``
+    server sees; without it, it takes the first.
 
     Raises:
         WorkerError: the server did not start; the sentence quotes the last line it printed.
     """
 
-    def __init__(self, device: str, folders: Collection[Path] = ()) -> None:
+    def __init__(self, device: str, folders: Collection[Path] = (), gpu: str | None = None) -> None:
         self.device = device
         self._folders = [str(folder.resolve()) for folder in folders] if _may_be_wrapped(device) else []
+        self._gpu = gpu
         self._workplace = Workplace()
         self._folder = self._workplace.folder
         self.gate = Gate()
@@ -233,7 +235,7 @@ class Pool:
                 stderr=output,
                 pass_fds=[theirs.fileno()],
                 cwd=self._folder,
-                env=environment(self.device, self._folder),
+                env=environment(self.device, self._folder, self._gpu),
                 start_new_session=True,
             )
         return process, ours

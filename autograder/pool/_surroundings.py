@@ -10,7 +10,8 @@ from pathlib import Path
 _PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CC", "TZ")
 
 
-def environment(device: str, folder: Path) -> dict[str, str]:
+def environment(device: str, folder: Path, gpu: str | None = None) -> dict[str, str]:
+    """The environment of a worker for ``device``; ``gpu`` is the one GPU it sees, None for all that we see."""
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     package = str(Path(__file__).resolve().parents[2])
     environment.update(
@@ -31,6 +32,8 @@ def environment(device: str, folder: Path) -> dict[str, str]:
     if device == "cpu":
         environment["TRITON_INTERPRET"] = "1"
     if device == "cuda":
+        if gpu is not None:
+            environment["CUDA_VISIBLE_DEVICES"] = gpu
         environment["TRITON_DISABLE_LINE_INFO"] = "1"  # nobody debugs the machine code, and it takes time to make
     else:
         environment["CUDA_VISIBLE_DEVICES"] = ""

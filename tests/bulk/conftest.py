@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from autograder.bulk.desk import Work
+from autograder.bulk.engines.local import LocalEngine
 from autograder.bulk.grading import ClassRun, Summary
 from autograder.bulk.hand_ins import list_hand_ins
 from autograder.bulk.secret import load_secret
@@ -56,10 +58,10 @@ def grade_class(hand_ins: Path, tmp_path: Path) -> Run:
         def make() -> Grader:
             return Grader(course, "cpu", jobs=1, targets="off", kept=store.kept)
 
-        run = ClassRun(course, store, reference, course.select(exercises), seed, 2, make)
-        summary = run.run(
+        work = Work(course, store, reference, course.select(exercises), seed)
+        summary = ClassRun(work, LocalEngine([make], 2)).run(
             list_hand_ins(hand_ins)[0],
-            lambda progress: graded.append(progress.student) if progress.result is not None else None,
+            lambda progress: graded.append(progress.student) if progress.fresh else None,
         )
         return summary, sorted(graded)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from autograder.bulk import grading
+from autograder.bulk.desk import Desk
 from autograder.bulk.store import Store
 from autograder.catalogue import Course, load_course
 from autograder.errors import CourseError, UsageError
@@ -150,7 +151,7 @@ def test_a_fault_of_the_grader_costs_nobody_points_and_is_graded_again(
     own_course: Course, grade_class: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that comes up when the solutions have passed."""
-    monkeypatch.setattr(grading.ClassRun, "_require_passing_solutions", lambda *_: None)
+    monkeypatch.setattr(Desk, "require_passing_solutions", lambda *_: None)
     launch = own_course.exercise("score_mask").launch
     text = launch.read_text()
     launch.write_text("raise OSError('no such disk')\n")

@@ -11,9 +11,9 @@ from pathlib import Path
 import click
 import pytest
 
+from autograder.bulk.desk import Desk, Work
 from autograder.bulk.due import HAND_IN, Due
 from autograder.bulk.grades import class_grades
-from autograder.bulk.grading import ClassRun
 from autograder.bulk.hand_ins import fingerprint, list_hand_ins
 from autograder.bulk.overrides import Override, save_overrides
 from autograder.bulk.store import Store
@@ -124,7 +124,7 @@ def test_a_run_that_is_stopped_passes_no_old_result_on(
     save(hand_ins / COLLECTED, {one: handed_in(one, "2026-12-09T10:00+01:00", lms="canvas") for one in everyone})
 
     with monkeypatch.context() as patch:
-        for place in (Store, "keep_submissions"), (ClassRun, "_marks"), (ClassRun, "_one"):
+        for place in (Store, "keep_submissions"), (Work, "marks"), (Desk, "grade"):
             patch.setattr(*place, _stop)
             stopped = run_course(root, *grade)
             assert isinstance(stopped.exception, (KeyboardInterrupt, click.Abort))
@@ -174,7 +174,7 @@ def test_a_changed_hidden_case_is_due_as_soon_as_grading_begins(
     run_course(root, *grade, "--student", "anna")
     assert ids(own_course, out) == ["anna", "ben", "cleo"]  # nobody asked for the others
     with monkeypatch.context() as patch:
-        patch.setattr(ClassRun, "_one", _stop)
+        patch.setattr(Desk, "grade", _stop)
         run_course(root, *grade)
     assert class_grades(own_course, out).waiting == ("ben", "cleo")
     hidden.write_text(text)

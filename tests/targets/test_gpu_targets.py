@@ -197,9 +197,9 @@ def test_a_second_run_lowers_nothing(course: Course, tmp_path: Path, monkeypatch
     started: list[str] = []
     start = Pool.__init__
 
-    def counting(self: Pool, device: str) -> None:
+    def counting(self: Pool, device: str, *gpu: str | None) -> None:
         started.append(device)
-        start(self, device)
+        start(self, device, *gpu)
 
     monkeypatch.setattr(Pool, "__init__", counting)
     request = Request(ROOT / "solutions", (course.exercise("score_mask"),))

@@ -1,0 +1,153 @@
+"""How a run gets to its cluster: a scheduler's address, its file, or Slurm; over TLS unless told otherwise."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.bulk.engines.certificates import Certificates
+from autograder.errors import EnvironmentProblem, UsageError
+
+_CONNECT_SECONDS = 15.0
+_LOOK_SECONDS = 0.1
+_INSTALL = "Install what it needs: pip install 'mini-flash-attention-kit[dask]'."
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """One of ``scheduler``, ``scheduler_file`` and ``slurm``; ``jobs`` is how many workers Slurm is asked for.
+
+    ``certificates`` are for TLS; None is plain TCP, where whoever reaches the scheduler can run code on its workers.
+    """
+
+    certificates: Certificates | None
+    scheduler: str | None = None
+    scheduler_file: Path | None = None
+    slurm: bool = False
+    jobs: int = 1
+    device: str = "auto"
+
+    @property
+    def queued(self) -> bool:
+        """Whether workers may take hours to come."""
+        return self.slurm
+
+    @property
+    def hint(self) -> str:
+        return "`squeue` shows where they stand." if self.slurm else "Start some with `dask worker`."
+
+    @contextmanager
+    def opened(self, say: Callable[[str], None]) -> Iterator[Callable[[], Any]]:
+        """What makes a client; jobs of Slurm's are ended with the context.
+
+        Raises:
+            UsageError: the address or file is none, or Slurm refuses.
+        """
+        if not self.slurm:
+            self._address()
+        _require_dask()
+        with ExitStack() as ends:
+            if self.slurm:
+                cluster = ends.enter_context(self._slurm_cluster())
+                say(f"Asked Slurm for {self.jobs} workers.")
+                yield lambda: self._client(cluster.scheduler_address)
+            else:
+                yield lambda: self._client(self._address())
+
+    def _address(self) -> str:
+        """Where the scheduler is, with its protocol."""
+        address = self.scheduler if self.scheduler_file is None else _address_in(self.scheduler_file)
+        address = address or ""
+        protocol, mark, rest = address.rpartition("://")
+        if not re.fullmatch(r"(?:[^\s/:\[\]]+|\[[0-9A-Fa-f:.%\w]+\]):\d{1,5}", rest):
+            raise UsageError(f"{address!r} is no address of a scheduler. Write it as HOST:PORT, such as login1:8786.")
+        wanted = "tls" if self.certificates is not None else "tcp"
+        if mark and protocol != wanted:
+            how = "add --no-tls if nobody else can reach it" if protocol == "tcp" else "leave out --no-tls"
+            raise UsageError(f"The scheduler at {address} does not speak {wanted.upper()}. Start it so, or {how}.")
+        return f"{wanted}://{rest}"
+
+    def _client(self, address: str) -> Any:
+        """A client that is connected.
+
+        Raises:
+            EnvironmentProblem: nothing answers, or not in our protocol.
+        """
+        from distributed import Client
+
+        security = self.certificates.security() if self.certificates is not None else None
+        try:
+            return Client(address, security=security, timeout=_CONNECT_SECONDS, set_as_default=False)
+        except (OSError, TimeoutError) as error:
+            reason = "it does not take these certificates" if "SSL" in repr(error) or "TLS" in repr(error) else ""
+            raise NoSchedulerError(
+                f"No scheduler of Dask answers at {address}{f': {reason}' if reason else ''}. "
+                "Start one (`dask scheduler`, see docs/clusters.md), or correct the address."
+            ) from error
+
+    @contextmanager
+    def _slurm_cluster(self) -> Iterator[Any]:
+        """A scheduler in this process, and workers that Slurm starts, as Dask's configuration says.
+
+        Raises:
+            EnvironmentProblem: there is no Slurm here, or too little is configured.
+        """
+        try:
+            from dask_jobqueue import SLURMCluster
+        except ImportError:
+            raise EnvironmentProblem(f"Slurm is asked through dask-jobqueue, which is not here. {_INSTALL}") from None
+        tls: dict[str, Any] = {"protocol": "tcp://"}
+        if self.certificates is not None:
+            tls = {"protocol": "tls://", "security": self.certificates.security()}
+        import dask
+
+        if self.device != "cpu" and not dask.config.get("jobqueue.slurm.worker-extra-args", None):
+            tls["worker_extra_args"] = ["--nthreads", "1", "--resources", "GPU=1"]
+        if shutil.which("sbatch") is None:
+            raise EnvironmentProblem("There is no Slurm here: the command sbatch is not found. See docs/clusters.md.")
+        try:
+            cluster = SLURMCluster(processes=1, **tls)
+        except (ValueError, OSError, RuntimeError) as error:
+            reason = str(error).partition("\n")[0].partition(", for example")[0].rstrip(".:")
+            raise EnvironmentProblem(
+                f"Slurm could not be asked for workers: {reason}. See docs/clusters.md."
+            ) from error
+        with cluster:
+            cluster.adapt(minimum_jobs=self.jobs, maximum_jobs=self.jobs)  # one that ends is asked for again
+            yield cluster
+
+
+class NoSchedulerError(EnvironmentProblem):
+    """Nothing answers where the scheduler should be."""
+
+
+def _address_in(file: Path) -> str:
+    """The address that a scheduler wrote; one that was started together with us may be about to write it.
+
+    Raises:
+        UsageError: it does not, for too long.
+    """
+    end = time.monotonic() + _CONNECT_SECONDS
+    while True:
+        try:
+            return str(json.loads(file.read_text(encoding="utf-8"))["address"])
+        except (OSError, ValueError, KeyError, TypeError):
+            if time.monotonic() > end:
+                raise UsageError(
+                    f"{file} is no file of a scheduler. `dask scheduler --scheduler-file` writes one."
+                ) from None
+        time.sleep(_LOOK_SECONDS)
+
+
+def _require_dask() -> None:
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        raise EnvironmentProblem(f"The engine Dask is not installed here. {_INSTALL}") from None

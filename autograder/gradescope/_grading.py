@@ -70,6 +70,7 @@ def grade(source: Path, submission: Path, results: Path) -> int:
             result = grader.grade(request)
         except HandInError as error:
             message = str(error).replace(str(submission), "your submission")
+            message = f"{message[:1].upper()}{message[1:]}"
             result = blank_run(grader, request, "not-started", message)
     if faults := _faults(result):
         print("\n".join(["The grader failed, and no score was given:", *faults]))

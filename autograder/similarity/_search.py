@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -58,20 +58,25 @@ def similar_hand_ins(course: Course, hand_ins: Sequence[HandInPath]) -> Similar:
             unread.append(f"{file.student}: {file.source.path}")
         else:
             by_stub[file.stub].append(file)
-    stubs = pristine_stubs(course)
+    given = {stub: {mark for text in texts for mark in fingerprint(text).hashes} for stub, texts in _given(course)}
     pairs: list[Pair] = []
     compared = small = 0
-    for stub, files in by_stub.items():
-        solution = course.root / "solutions" / stub
-        given = [stubs[stub], *([solution.read_text(encoding="utf-8")] if solution.is_file() else [])]
+    for files in by_stub.values():
         prints = [_Print(file, fingerprint(file.text)) for file in files]
-        _leave_only_own(prints, {mark for text in given for mark in fingerprint(text).hashes})
+        _leave_only_own(prints, given)
         own = [item for item in prints if len(item.code.hashes) >= _OWN]
         compared += len(own)
         small += len(prints) - len(own)
         pairs += _pairs(own)
     ordered = sorted(pairs, key=lambda pair: (-pair.share, pair.stub, pair.one.student, pair.other.student))
     return Similar(tuple(ordered), compared, small, tuple(unread))
+
+
+def _given(course: Course) -> Iterator[tuple[str, list[str]]]:
+    """The text of each stub, and of its solution if that is here."""
+    for stub, text in pristine_stubs(course).items():
+        solution = course.root / "solutions" / stub
+        yield stub, [text, *([solution.read_text(encoding="utf-8")] if solution.is_file() else [])]
 
 
 def _library() -> Any:
@@ -87,14 +92,14 @@ def _library() -> Any:
     return lambda text: CodeFingerprint("answer.py", _LENGTH, 1, fp=io.StringIO(text))
 
 
-def _leave_only_own(prints: Iterable[_Print], given: set[int]) -> None:
+def _leave_only_own(prints: Sequence[_Print], given: Mapping[str, set[int]]) -> None:
     """Take out of all what was given, and what many have."""
-    prints = list(prints)
     most = max(_EVERYBODYS[0], len(prints) // _EVERYBODYS[1])
     count = Counter(mark for item in prints for mark in item.code.hashes)
-    everybodys = given | {mark for mark, files in count.items() if files > most}
+    everybodys = {mark for mark, files in count.items() if files > most}
     for item in prints:
-        item.code.hashes -= everybodys
+        # A file or a cell may answer several stubs.
+        item.code.hashes -= everybodys.union(*(given[stub] for stub in {item.file.stub, *item.file.answers}))
         item.code.hash_idx = {mark: item.code.hash_idx[mark] for mark in item.code.hashes}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import sys
 from pathlib import Path
 
@@ -101,6 +102,28 @@ def test_what_many_have_is_nobodys_own(course: Course, tmp_path: Path) -> None:
     found = compare(course, tmp_path, **{f"student{number}": ONE for number in range(8)}, zoe=OTHER)
     assert found.pairs == ()
     assert found.compared == 1
+
+
+def notebook(*cells: str) -> str:
+    made = [
+        {"cell_type": "code", "source": cell, "metadata": {}, "outputs": [], "execution_count": None} for cell in cells
+    ]
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": made})
+
+
+def test_of_notebooks_only_the_cells_that_answer_are_compared(course: Course, tmp_path: Path) -> None:
+    """Setting up, the reference's answer to another stub, and a right answer of one's own: nothing in common."""
+    same = (ROOT / "solutions" / "lesson7" / "flash_attention.py").read_text(encoding="utf-8")
+    setup = "\n".join(f"print('setting up, step', {number}, number_of({number}) + {number})" for number in range(60))
+    texts = {"ann": ONE, "bob": OTHER, "cleo": disguised(ONE)}
+    for student, text in texts.items():
+        (tmp_path / student).mkdir()
+        (tmp_path / student / "lesson7.ipynb").write_text(notebook(setup, text, same), encoding="utf-8")
+    found = similar_hand_ins(course, list_hand_ins(tmp_path)[0])
+    (pair,) = found.pairs
+    assert (pair.stub, pair.one.student, pair.other.student) == (STUB, "ann", "cleo")
+    assert {place.partition(",")[0] for place, _ in pair.one.passages if place} == {"cell 2"}
+    assert (found.compared, found.small) == (3, 3)
 
 
 def test_a_hand_in_without_a_file_and_one_that_is_far_too_long_are_named(course: Course, tmp_path: Path) -> None:

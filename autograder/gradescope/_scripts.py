@@ -37,8 +37,9 @@ if [ -z "${KIT_PYTHON:-}" ]; then
         python3 -m uv venv --quiet --python 3.12 --managed-python "$home/venv"
         pip=(python3 -m uv pip install --quiet --python "$home/venv/bin/python")
     fi
-    # torch without CUDA: a tenth of the size, and there is no GPU.
-    "${pip[@]}" --index-url https://download.pytorch.org/whl/cpu "$(grep '^torch==' "$source/requirements.txt")"
+    # torch without CUDA: a tenth of the size, and there is no GPU. What it needs comes with the rest.
+    torch=$(grep '^torch==' "$source/requirements.txt")
+    "${pip[@]}" --no-deps --index-url https://download.pytorch.org/whl/cpu "$torch"
     "${pip[@]}" -r "$source/requirements.txt" "$source"/wheels/*.whl
 fi
 

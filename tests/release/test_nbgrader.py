@@ -119,6 +119,27 @@ def test_without_its_regions_a_solution_is_its_stub(course: Course) -> None:
         assert "\n".join(kept) == make_stub(solution, stub)
 
 
+def test_of_every_lesson_a_notebook_is_read_as_its_files_are(course: Course, tmp_path: Path) -> None:
+    """So that a notebook's grade is that of the files: the same kernels are run, and a stub is not started."""
+    reference = Reference.load(course, SECRET)
+    for stub in {exercise.stub for exercise in course.exercises}:
+        (tmp_path / "files" / stub).parent.mkdir(parents=True, exist_ok=True)
+        text = stub_lines_first((ROOT / "solutions" / stub).read_text(encoding="utf-8"), stub)
+        (tmp_path / "files" / stub).write_text(text, encoding="utf-8")
+    files, _ = plan_exercises(course, tmp_path / "files", course.exercises, reference)
+    kinds = {"solved": nbgrader.source_notebooks(course), "released": nbgrader._as_released(course)}
+    for kind, notebooks in kinds.items():
+        (tmp_path / kind).mkdir()
+        for name, text in notebooks.items():
+            (tmp_path / kind / name).write_text(text, encoding="utf-8")
+    solved, notes = plan_exercises(course, tmp_path / "solved", course.exercises, reference)
+    assert notes == ()
+    assert [plan.mark for plan in solved] == [plan.mark for plan in files]
+    assert None not in [plan.mark for plan in solved]
+    released, _ = plan_exercises(course, tmp_path / "released", course.exercises, reference)
+    assert {plan.outcome for plan in released} == {"not-started"}
+
+
 def test_released_again_what_was_changed_is_kept_out_of_nbgraders_way(lesson1: Path, tmp_path: Path) -> None:
     command = ["release", "--root", str(lesson1), "--nbgrader", str(tmp_path)]
     first = CliRunner().invoke(cli, command)

@@ -29,7 +29,7 @@ from autograder.pool._workplace import Workplace, remove
 from autograder.protocol import Job, Programme
 from autograder.result import Sandbox
 
-# An environment variable; "cuda" puts servers into bubblewrap on CUDA, too.
+# An environment variable; "cuda" puts servers into bubblewrap on CUDA, too, and "off" puts none there.
 _WRAPPED = "AUTOGRADER_BUBBLEWRAP"
 
 _START_SECONDS = 120.0
@@ -274,5 +274,6 @@ class Pool:
 
 
 def _may_be_wrapped(device: str) -> bool:
-    """On CUDA only who asks for it: there it has not been tried."""
-    return device != "cuda" or os.environ.get(_WRAPPED) == "cuda"
+    """On CUDA only who asks for it: there it has not been tried.  Elsewhere unless told otherwise."""
+    asked = os.environ.get(_WRAPPED)
+    return asked == "cuda" if device == "cuda" else asked != "off"

@@ -25,6 +25,12 @@ HERE = Path(__file__).parent
 ALONE = "landlock,seccomp,spare uid,capabilities"
 
 
+@pytest.fixture(autouse=True)
+def wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the run as a whole does without it, as in continuous integration."""
+    monkeypatch.delenv("AUTOGRADER_BUBBLEWRAP", raising=False)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the launch file lies, inside."""
@@ -35,6 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def wrapped(folder: Path) -> Iterator[Pool]:
     """A pool whose worker is in bubblewrap and has no other layer."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("AUTOGRADER_BUBBLEWRAP", raising=False)
         patch.setattr(pool_module, "_PROGRAM", (str(HERE / "lacking_worker.py"), ALONE))
         pool = Pool("cpu", [folder, HERE])
     with pool:
@@ -139,14 +146,19 @@ def test_a_killed_supervisor_takes_everything_along(wrapped: Pool, tmp_path: Pat
 
 
 def test_on_cuda_only_who_asks_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("AUTOGRADER_BUBBLEWRAP", raising=False)
     assert pool_module._may_be_wrapped("cpu")
     assert not pool_module._may_be_wrapped("cuda")
     monkeypatch.setenv("AUTOGRADER_BUBBLEWRAP", "cuda")
     assert pool_module._may_be_wrapped("cuda")
+    assert pool_module._may_be_wrapped("cpu")
     options = _bubblewrap.command("bwrap", "cuda", ())
     assert options[options.index("--dev-bind") :][:3] == ["--dev-bind", "/dev", "/dev"]
     assert "--unshare-net" not in options
+
+
+def test_it_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUTOGRADER_BUBBLEWRAP", "off")
+    assert not any(pool_module._may_be_wrapped(device) for device in ("cpu", "targets", "cuda"))
 
 
 def test_no_folder_hides_another_and_none_is_bound_twice() -> None:

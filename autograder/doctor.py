@@ -56,6 +56,7 @@ class Machine:
     compiler: str | None
     python_headers: bool
     stand_ins: Mapping[str, str] = field(default_factory=dict)  # the file by the library's name
+    bubblewrap: Tool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,21 @@ def _run_tool(path: str) -> Tool:
     return Tool(path, match[1] if match else "unknown")
 
 
+def _bubblewrap() -> Tool | None:
+    """Whether it makes a file system and a process list of its own here; in many containers nobody may."""
+    path = shutil.which("bwrap")
+    if path is None:
+        return None
+    trial = [path, "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
+    try:
+        done = subprocess.run(trial, capture_output=True, text=True, errors="replace", timeout=_TIME_LIMIT)
+        told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=_TIME_LIMIT).stdout
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Tool(path, None, (getattr(error, "strerror", None) or str(error)).lower())
+    said = (done.stderr.strip().splitlines() or ["nothing"])[-1].removeprefix("bwrap: ")
+    return Tool(path, told.split()[-1] if told.split() else "unknown", said if done.returncode else None)
+
+
 def _compiler() -> str | None:
     """The C compiler that Triton would take: CC, else gcc, else clang."""
     named = os.environ.get("CC")
@@ -152,6 +168,7 @@ class Probes:
     compiler: Callable[[], str | None] = _compiler
     python_headers: Callable[[], bool] = _python_headers
     stand_ins: Callable[[], Mapping[str, str]] = _stand_ins
+    bubblewrap: Callable[[], Tool | None] = _bubblewrap
 
 
 def probe(probes: Probes | None = None) -> Machine:
@@ -167,6 +184,7 @@ def probe(probes: Probes | None = None) -> Machine:
         compiler=look.compiler(),
         python_headers=look.python_headers(),
         stand_ins=look.stand_ins(),
+        bubblewrap=look.bubblewrap(),
     )
 
 
@@ -180,6 +198,7 @@ def examine(machine: Machine) -> tuple[Finding, ...]:
         _interpreter(machine),
         *_gpu(machine),
         *_build_tools(machine),
+        *_one_more_layer(machine),
         Finding(
             NOTE,
             "bfloat16",
@@ -365,6 +384,29 @@ def _build_tools(machine: Machine) -> Iterator[Finding]:
             f"Python.h is missing, which Triton's launcher is built with.{need}",
             f"On Debian or Ubuntu: `apt-get install python{major}.{minor}-dev`.",
         )
+
+
+def _one_more_layer(machine: Machine) -> Iterator[Finding]:
+    """Bubblewrap: an extra around the worker, without which the sandbox's other layers do its part."""
+    tool = machine.bubblewrap
+    if machine.system != "Linux":
+        return
+    if tool is None:
+        yield Finding(
+            NOTE,
+            "bubblewrap",
+            "There is no bubblewrap, one more layer around kernels; the sandbox's other layers do without.",
+            "If you grade others' work, on Debian or Ubuntu: `apt-get install bubblewrap`.",
+        )
+    elif tool.trouble:
+        yield Finding(
+            NOTE,
+            "bubblewrap",
+            f"bubblewrap does not work here: it says {tool.trouble!r}. The sandbox's other layers do without.",
+            "In a container that is usual, and nothing has to be done.",
+        )
+    else:
+        yield Finding(OK, "bubblewrap", f"bubblewrap {tool.version} works here: one more layer around kernels on CPU.")
 
 
 def _as_verb(trouble: str) -> str:

@@ -120,7 +120,7 @@ class Grader:
         self._cases: dict[tuple[str, str, int], Case] = {}
         self._jobs = jobs or (os.cpu_count() or 1)
         self._targets = TargetChecks(course, targets, target_cache, self._jobs, self._digest)
-        self._pool = Pool(device, visible_gpu)
+        self._pool = Pool(device, [exercise.folder for exercise in course.exercises], visible_gpu)
 
     def __enter__(self) -> Grader:
         return self

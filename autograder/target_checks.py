@@ -100,7 +100,7 @@ class TargetChecks:
     def _server(self) -> Pool:
         with self._lock:
             if self._pool is None:
-                self._pool = Pool("targets")
+                self._pool = Pool("targets", [exercise.folder for exercise in self._course.exercises])
             return self._pool
 
     def _launches(self, exercise: Exercise) -> Sequence[Mapping[str, object]]:

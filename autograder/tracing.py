@@ -89,7 +89,7 @@ def trace(course: Course, request: TraceRequest, pool: Pool | None = None) -> Tr
         return found[-1].outcome == "same"
 
     with contextlib.ExitStack() as ends:
-        workers = pool if pool is not None else ends.enter_context(Pool("cpu"))
+        workers = pool if pool is not None else ends.enter_context(Pool("cpu", [exercise.folder]))
         workers.run(case_job(plan, module, jobs, "cpu", MAX_RECORDING), take)
     return Traced(exercise.id, plan.file, request.seed, found[-1].outcome, "", tuple(found), exercise.terms)
 

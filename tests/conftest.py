@@ -47,6 +47,17 @@ def pool_without() -> Callable[..., Pool]:
     return make
 
 
+@pytest.fixture(scope="session")
+def nbgrader_python() -> Path:
+    """A Python with nbgrader: the running one, or that of .venv-nbgrader, which `make test-exhaustive` sets up."""
+    for candidate in (Path(sys.executable), ROOT / ".venv-nbgrader" / "bin" / "python"):
+        if candidate.exists():
+            probe = subprocess.run([candidate, "-c", "import nbgrader.api"], capture_output=True, check=False)
+            if probe.returncode == 0:
+                return candidate
+    pytest.skip("no nbgrader, neither here nor in .venv-nbgrader")
+
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 

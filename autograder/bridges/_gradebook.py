@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -25,6 +23,7 @@ from autograder.bridges._words import comment
 from autograder.bulk.grades import ClassGrades, ExerciseGrade, StudentGrade, exercise_columns
 from autograder.catalogue import Course
 from autograder.errors import AutograderError, UsageError
+from autograder.nbgrader_names import answer_name, assignment_name, notebook_name
 from autograder.protocol import printable
 
 _NAME = "gradebook.db"
@@ -68,20 +67,14 @@ def gradebook_document(course: Course, students: Sequence[StudentGrade], options
     lessons: dict[int, list[dict[str, Any]]] = {}
     points = {item.result.id: item.result.points for one in students for item in one.exercises if item.result.counts}
     for exercise in exercise_columns(students):
-        cell = {"id": exercise.id, "max_score": points.get(exercise.id, 0.0)}
+        cell = {"id": exercise.id, "max_score": points.get(exercise.id, 0.0), "answer": answer_name(exercise.id)}
         lessons.setdefault(exercise.lesson, []).append(cell)
     deadlines = [lesson.deadline for lesson in course.lessons if lesson.deadline is not None]
     return {
-        "assignment": {"name": slug(course.title), "duedate": _time(max(deadlines, default=None))},
-        "notebooks": [{"name": f"lesson{number}", "cells": cells} for number, cells in sorted(lessons.items())],
+        "assignment": {"name": assignment_name(course.title), "duedate": _time(max(deadlines, default=None))},
+        "notebooks": [{"name": notebook_name(number), "cells": cells} for number, cells in sorted(lessons.items())],
         "students": [_student(student, options) for student in students],
     }
-
-
-def slug(title: str) -> str:
-    """A title as the name of an assignment, which is a folder for nbgrader: ``mini-flashattention``."""
-    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
-    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-") or "course"
 
 
 def _student(student: StudentGrade, options: Options) -> dict[str, Any]:
@@ -100,7 +93,7 @@ def _student(student: StudentGrade, options: Options) -> dict[str, Any]:
         "timestamp": _time((row.submitted if row else None) or (submission.submitted if submission else None)),
         "notebooks": [
             {
-                "name": f"lesson{number}",
+                "name": notebook_name(number),
                 "penalty": _penalty(items, options),
                 "cells": [_cell(item, student.student, options) for item in items],
             }
@@ -126,6 +119,7 @@ def _cell(item: ExerciseGrade, student: str, options: Options) -> dict[str, Any]
     counts = _counts(item, options)
     return {
         "id": item.result.id,
+        "answer": answer_name(item.result.id),
         "auto": item.result.score if counts else None,
         "manual": item.override.score if counts and item.override is not None else None,
         "comment": comment(item, student),

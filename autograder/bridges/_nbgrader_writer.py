@@ -65,10 +65,12 @@ def _register(book: Any, document: Mapping[str, Any]) -> None:
     due = {"duedate": document["assignment"]["duedate"]} if document["assignment"]["duedate"] else {}
     found = book.update_or_create_assignment(assignment, **due)
     ours = {(notebook["name"], cell["id"]) for notebook in document["notebooks"] for cell in notebook["cells"]}
-    theirs = {
+    ours |= {(notebook["name"], cell["answer"]) for notebook in document["notebooks"] for cell in notebook["cells"]}
+    solutions = {(notebook.name, cell.name) for notebook in found.notebooks for cell in notebook.solution_cells}
+    theirs = solutions | {
         (notebook.name, cell.name)
         for notebook in found.notebooks
-        for cell in (*notebook.grade_cells, *notebook.solution_cells, *notebook.task_cells)
+        for cell in (*notebook.grade_cells, *notebook.task_cells)
     }
     if theirs - ours:
         raise ValueError("other cells: " + ", ".join(sorted(f"{notebook}/{cell}" for notebook, cell in theirs - ours)))
@@ -78,8 +80,9 @@ def _register(book: Any, document: Mapping[str, Any]) -> None:
             book.update_or_create_grade_cell(
                 cell["id"], notebook["name"], assignment, max_score=cell["max_score"], cell_type="code"
             )
-            # nbgrader hangs comments on solution cells.
-            book.update_or_create_solution_cell(cell["id"], notebook["name"], assignment)
+            # nbgrader hangs comments on solution cells; `course release --nbgrader` makes some.
+            if (notebook["name"], cell["answer"]) not in solutions:
+                book.update_or_create_solution_cell(cell["id"], notebook["name"], assignment)
 
 
 def _grade(book: Any, submission: Any, student: Mapping[str, Any], notes: list[str]) -> None:
@@ -105,7 +108,7 @@ def _grade(book: Any, submission: Any, student: Mapping[str, Any], notes: list[s
                     "gradebook, since overrides.csv has none."
                 )
             grade.auto_score, grade.manual_score, grade.needs_manual_grade = cell["auto"], cell["manual"], False
-            key = solution_cells[cell["id"]]
+            key = solution_cells.get(cell["answer"]) or solution_cells[cell["id"]]
             comment = comments.get(key) or Comment(cell_id=key, notebook=notebook)
             comment.auto_comment = cell["comment"]
             book.db.add_all((notebook, grade, comment))  # those that are there already do not mind

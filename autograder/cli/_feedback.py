@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from autograder.cli._refresh import refresh_grades
 from autograder.cli._say import say
 from autograder.cli.common import current_course, shared_options
-from autograder.errors import EXIT_NOT_ALL, EXIT_OK
+from autograder.errors import EXIT_NOT_ALL, EXIT_OK, UsageError
 from autograder.protocol import printable
+
+if TYPE_CHECKING:
+    from autograder.bulk.store import Store
+    from autograder.catalogue import Course
+    from autograder.similarity import Similar
 
 _OUT = click.argument("out", type=click.Path(path_type=Path, file_okay=False))
 _ROSTER = click.option(
@@ -62,13 +68,15 @@ def feedback(out: Path, roster: Path | None, student: str | None) -> int:
 @click.command()
 @_OUT
 @_ROSTER
+@click.option("--similar", is_flag=True, help="Also list hand-ins that share long passages, to read side by side.")
 @shared_options
-def report(out: Path, roster: Path | None) -> int:
+def report(out: Path, roster: Path | None, similar: bool) -> int:
     """Write OUT/report.html, one page on the whole class. It names hidden checks: keep it to yourself.
 
     \b
     Examples:
       course report graded
+      course report graded --similar
     """
     from autograder.bulk.grades import class_grades
     from autograder.bulk.store import Store
@@ -77,7 +85,8 @@ def report(out: Path, roster: Path | None) -> int:
     course = current_course()
     grades = class_grades(course, out, roster)
     store = Store(out)
-    without_page = write_report(course.title, grades, store)
+    alike = _similar(course, store) if similar else None
+    without_page = write_report(course.title, grades, store, alike)
     _say(grades.notes)
     refresh_grades(course, store)
     if without_page:
@@ -86,8 +95,26 @@ def report(out: Path, roster: Path | None) -> int:
             f"Run `course feedback {out}`.",
             err=True,
         )
+    if alike is not None:
+        say(f"{_counted(len(alike.pairs), 'pair')} of files to read side by side, of {alike.compared} compared.")
     say(f"Wrote {store.report} on {_counted(len(grades.students), 'student')}.")
     return EXIT_OK
+
+
+def _similar(course: Course, store: Store) -> Similar:
+    """What the hand-ins that grading found have in common.
+
+    Raises:
+        UsageError: they are not where they were.
+    """
+    from autograder.bulk.hand_ins import list_hand_ins
+    from autograder.similarity import similar_hand_ins
+
+    folder = store.due().folder
+    if folder is None or not folder.is_dir():
+        where = f"in {folder}, where grading found them" if folder is not None else "known, and the results are old"
+        raise UsageError(f"The hand-ins are not {where}. Put them there, or run `course grade` again.")
+    return similar_hand_ins(course, list_hand_ins(folder)[0])
 
 
 def _say(notes: Iterable[str]) -> None:

@@ -20,6 +20,7 @@ from autograder.cli._engine import certificates
 from autograder.cli._export import export
 from autograder.cli._feedback import feedback, report
 from autograder.cli._grade import grade, override
+from autograder.cli._release import release
 from autograder.cli.common import current_course, progress_bar, run, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, UsageError
 from autograder.machine import choose_device
@@ -117,42 +118,6 @@ def selfcheck(
     return EXIT_OK if all(proof.ok for proof in proofs) else EXIT_NOT_ALL
 
 
-@cli.command()
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Where the student bundle goes.")
-@click.option(
-    "--wheel", type=click.Path(path_type=Path, dir_okay=False), help="The kit's wheel, if it is built already."
-)
-@click.option("--stubs-only", is_flag=True, help="Write assignments/ anew and nothing else.")
-@shared_options
-def release(out: Path | None, wheel: Path | None, stubs_only: bool) -> int:
-    """Make what students get: the stubs in assignments/, and a zip to hand out; refuse if a solution would leak.
-
-    \b
-    Examples:
-      course release --out dist
-      course release --out dist --wheel dist/my_build-0.1.0-py3-none-any.whl
-      course release --stubs-only
-    """
-    from autograder.release import bundle
-
-    course = current_course()
-    if stubs_only and (out is not None or wheel is not None):
-        raise UsageError("--stubs-only makes no bundle: leave it out, or leave out --out and --wheel.")
-    if not (course.root / "solutions").is_dir():
-        raise UsageError("This course has no solutions folder. Only the instructor's copy can be released.")
-    if stubs_only:
-        stubs = bundle.write_stubs(course)
-    else:
-        if out is None:
-            raise UsageError("Say where the bundle goes with --out DIR, or use --stubs-only.")
-        made, path, stubs = bundle.release(course, out, wheel)
-    for stub, copy in stubs.items():
-        click.echo(f"wrote assignments/{stub}" + (f"; what was there is kept in {copy.name}" if copy else ""))
-    if not stubs_only:
-        click.echo(f"wrote {path}: {len(made.files)} files, {len(made.data) / 1000:.0f} kB, no leak found")
-    return EXIT_OK
-
-
 def _run(check: SelfCheck, name: str, plain: bool) -> Proof:
     """One proof, with a bar on stderr where that is a terminal."""
     if plain or not sys.stderr.isatty():
@@ -202,6 +167,7 @@ def _write_json(path: str, device: str, proofs: list[Proof]) -> None:
         write_whole(Path(path), text.encode())
 
 
+cli.add_command(release)
 cli.add_command(collect)
 cli.add_command(grade)
 cli.add_command(override)

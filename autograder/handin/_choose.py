@@ -29,7 +29,10 @@ class Tier(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A file that may be graded for one place. ``how`` says why, when its name alone does not."""
+    """A file that may be graded for one place. ``how`` says why, when its name alone does not.
+
+    ``untouched`` is looked at only where there are several notebooks.
+    """
 
     found: Found
     tier: Tier
@@ -37,6 +40,7 @@ class Candidate:
     spelling: int
     defines: int
     how: str
+    untouched: bool = False
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -47,6 +51,7 @@ class Candidate:
             self.tier,
             -self.defines if by_content else 0,
             found.kind is Kind.NOTEBOOK,
+            self.untouched,
             not self.in_lesson,
             self.spelling,
             found.zip_depth,
@@ -99,7 +104,9 @@ class Chooser:
         in_lesson = explicit_lesson(found.folders) == place.lesson
         if found.kind is Kind.NOTEBOOK:
             tier = Tier.REFUSED if found.source.text is None else Tier.BY_CONTENT
-            return Candidate(found, tier, in_lesson, 0, defines, "")
+            several = sum(one.kind is Kind.NOTEBOOK for one in self._found) > 1
+            untouched = several and not self._is_started(found, place)
+            return Candidate(found, tier, in_lesson, 0, defines, "", untouched)
         if not self._may_stand_in(found, place, has_named):
             return None
         tier = self._tier(found, place, Tier.BY_CONTENT)

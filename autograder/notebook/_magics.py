@@ -14,6 +14,7 @@ from autograder.notebook._options import Words, read_words
 from autograder.notebook._show import course_list, hint_bundle, run_bundle
 from autograder.notebook._work import Saved, Stepped, Work, find_drive, shown
 from autograder.release.stubs import create_missing_stubs
+from autograder.result import ExerciseResult
 from autograder.texts import read_hints
 from autograder.warm import Warm
 
@@ -27,6 +28,7 @@ class Notebook:
     def __init__(self, shell: Any, warm: Warm | None = None) -> None:
         self._shell = shell
         self._warm = warm if warm is not None else Warm()
+        self._latest: dict[str, ExerciseResult] = {}
 
     def register(self) -> None:
         """Put the magics into the shell, and their words into its completion."""
@@ -43,6 +45,10 @@ class Notebook:
         """End the worker."""
         self._warm.close()
 
+    def latest(self, exercise_id: str) -> ExerciseResult | None:
+        """The result of the exercise as it was last graded here; None if the last cell of it was not graded."""
+        return self._latest.get(exercise_id)
+
     def exercise(self, words: Words, cell: str) -> None:
         """Save the cell as the answer to an exercise, grade it, and show the report.
 
@@ -53,6 +59,7 @@ class Notebook:
         if len(words.names) != 1:
             raise UsageError(f"Name one exercise: %%exercise ID. There are {_ids(course)}.")
         exercise = course.exercise(words.names[0])
+        self._latest.pop(exercise.id, None)
         if not cell.strip():
             raise UsageError(
                 f"The cell is empty. Below %%exercise {exercise.id} write {_functions(exercise)}; the handout is in "
@@ -120,6 +127,7 @@ class Notebook:
             print("Starting the grader, which takes a few seconds the first time ...")
         folder = course.root / "assignments"
         result = self._warm.grade(course, folder, exercises, words.seed, words.device)
+        self._latest |= {item.id: item for item in result.exercises}
         self._display(run_bundle(result))
 
     def _display(self, bundle: dict[str, str]) -> None:

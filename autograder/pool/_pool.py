@@ -29,6 +29,9 @@ from autograder.pool._workplace import Workplace, remove
 from autograder.protocol import Job, Programme
 from autograder.result import Sandbox
 
+# An environment variable; "cuda" puts servers into bubblewrap on CUDA, too, and "off" puts none there.
+_WRAPPED = "AUTOGRADER_BUBBLEWRAP"
+
 _START_SECONDS = 120.0
 _EXIT_SECONDS = 30.0
 _CLOSE_SECONDS = 10.0
@@ -46,15 +49,18 @@ _BY_CONSTRUCTION = ("lifted source", "separate process", "scrubbed environment")
 class Pool:
     """A fork server for ``cpu`` (Triton's interpreter), ``cuda`` or ``targets``; a context manager.
 
-    ``targets`` lowers kernels for GPUs that need not be there: each check of a job is a target.  ``gpu`` is what
-    CUDA_VISIBLE_DEVICES calls the one GPU that a ``cuda`` server sees; without it, it takes the first.
+    ``targets`` lowers kernels for GPUs that need not be there: each check of a job is a target.  ``folders`` hold the
+    launch files of all jobs to come: with them the server can be put into a file system that has nothing else of the
+    course, where the machine has bubblewrap.  ``gpu`` is what CUDA_VISIBLE_DEVICES calls the one GPU that a ``cuda``
+    server sees; without it, it takes the first.
 
     Raises:
         WorkerError: the server did not start; the sentence quotes the last line it printed.
     """
 
-    def __init__(self, device: str, gpu: str | None = None) -> None:
+    def __init__(self, device: str, folders: Collection[Path] = (), gpu: str | None = None) -> None:
         self.device = device
+        self._folders = [str(folder.resolve()) for folder in folders] if _may_be_wrapped(device) else []
         self._gpu = gpu
         self._workplace = Workplace()
         self._folder = self._workplace.folder
@@ -223,7 +229,7 @@ class Pool:
         with theirs, log.open("wb") as output:
             process = subprocess.Popen(
                 # -P: nothing is imported from the folder that jobs write to.
-                [sys.executable, "-P", *_PROGRAM, str(theirs.fileno()), self.device],
+                [sys.executable, "-P", *_PROGRAM, str(theirs.fileno()), self.device, *self._more()],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -233,6 +239,9 @@ class Pool:
                 start_new_session=True,
             )
         return process, ours
+
+    def _more(self) -> list[str]:
+        return [json.dumps({"folders": self._folders})] if self._folders else []
 
     def _read_control(self) -> None:
         while True:
@@ -262,3 +271,9 @@ class Pool:
             if rows and not self._ready.is_set():
                 return f"The worker did not start: {rows[-1][:300]} Run `grade doctor` to see what is missing."
         return "The worker stopped. Run the command again."
+
+
+def _may_be_wrapped(device: str) -> bool:
+    """On CUDA only who asks for it: there it has not been tried.  Elsewhere unless told otherwise."""
+    asked = os.environ.get(_WRAPPED)
+    return asked == "cuda" if device == "cuda" else asked != "off"

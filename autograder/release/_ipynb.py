@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 _METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -13,11 +14,12 @@ _METADATA = {
 
 
 class Cell(NamedTuple):
-    """Whether it is Markdown, its text, and what a cell of code has printed."""
+    """Whether it is Markdown, its text, what a cell of code has printed, and what tools know about it."""
 
     markdown: bool
     text: str
     printed: str = ""
+    metadata: Mapping[str, Any] = MappingProxyType({})
 
 
 def ipynb(cells: Iterable[Cell]) -> str:
@@ -28,7 +30,8 @@ def ipynb(cells: Iterable[Cell]) -> str:
 
 
 def _cell(number: int, cell: Cell) -> dict[str, object]:
-    made = {"id": f"cell-{number}", "metadata": {}, "source": cell.text.splitlines(keepends=True)}
+    source = cell.text.splitlines(keepends=True)
+    made = {"id": f"cell-{number}", "metadata": dict(cell.metadata), "source": source}
     if cell.markdown:
         return {**made, "cell_type": "markdown"}
     outputs = []

@@ -60,7 +60,7 @@ def make_bundle(course: Course, wheel: Path | None = None) -> Bundle:
     files["README.md"] = student_readme(course, built.name).encode()
     models = dict(_models(course))
     refuse_leaks(course, files | models)
-    files |= {name.removesuffix(".py") + ".packed": pack(text.decode()).encode() for name, text in models.items()}
+    files |= _packed(models)
     files[MANIFEST] = _manifest(course, files)
     folders = {f"assignments/{Path(stub).parent.as_posix()}" for stub in stubs}
     return Bundle(f"{slug(course.title)}-{__version__}.zip", zip_bytes(files, folders), files)
@@ -104,6 +104,19 @@ def write_stubs(course: Course) -> Mapping[str, Path | None]:
     return copies
 
 
+def grading_files(course: Course) -> Mapping[str, bytes]:
+    """What a student's machine needs to grade public checks, by path in the course, checked for leaks.
+
+    Raises:
+        LeakError, CourseError: as ``make_bundle``.
+    """
+    files = {name: data for name, data in _public_files(course) if name.split("/")[1] in ("course.toml", "exercises")}
+    files |= {(PRISTINE / stub).as_posix(): text.encode() for stub, text in generate_stubs(course).items()}
+    models = dict(_models(course))
+    refuse_leaks(course, files | models)
+    return files | _packed(models)
+
+
 def slug(title: str) -> str:
     """A title as a file name: ``mini-flash-attention``, from ``Mini FlashAttention``."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", title)
@@ -115,6 +128,10 @@ def _models(course: Course) -> Iterator[tuple[str, bytes]]:
     for exercise in course.exercises:
         if exercise.mistakes.exists():
             yield exercise.mistakes.relative_to(course.root).as_posix(), _read(exercise.mistakes)
+
+
+def _packed(models: Mapping[str, bytes]) -> dict[str, bytes]:
+    return {name.removesuffix(".py") + ".packed": pack(text.decode()).encode() for name, text in models.items()}
 
 
 def _public_files(course: Course) -> Iterator[tuple[str, bytes]]:

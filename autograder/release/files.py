@@ -11,27 +11,27 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from autograder.errors import UsageError
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold
-_FILE_MODE = 0o100644
+_FILE_MODE, _PROGRAM_MODE = 0o100644, 0o100755
 _FOLDER_MODE = 0o040755
 _MSDOS_FOLDER = 0x10
 _MOST_LINKS = 40  # as many as Linux follows
 
 
-def zip_bytes(files: Mapping[str, bytes], folders: Iterable[str] = ()) -> bytes:
-    """A zip of ``files`` and empty ``folders``: entries sorted, times fixed."""
+def zip_bytes(files: Mapping[str, bytes], folders: Iterable[str] = (), programs: Collection[str] = ()) -> bytes:
+    """A zip of ``files``, of which ``programs`` can be run, and empty ``folders``: entries sorted, times fixed."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted({*files, *(f"{folder}/" for folder in folders)}):
             info = zipfile.ZipInfo(name, EPOCH)
             info.create_system = 3  # Unix, wherever it is made
             if name in files:
-                info.external_attr = _FILE_MODE << 16
+                info.external_attr = (_PROGRAM_MODE if name in programs else _FILE_MODE) << 16
                 info.compress_type = zipfile.ZIP_DEFLATED
                 archive.writestr(info, files[name])
             else:

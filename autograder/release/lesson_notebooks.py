@@ -143,7 +143,8 @@ def _cells(course: Course, lesson: Lesson, stubs: Mapping[str, str], slug: str) 
             yield Cell(True, f"## {exercise.stub}\n\n```text\n{textwrap.dedent(told).strip()}\n```")
         yield Cell(True, _handout(exercise))
         owned = [item for item in lesson.exercises if item.stub == exercise.stub]
-        yield Cell(False, f"%%exercise {exercise.id}\n{_stub(exercise, owned, text, exercise.stub not in seen)}")
+        code = functions_of(exercise, owned, text, exercise.stub not in seen)
+        yield Cell(False, f"%%exercise {exercise.id}\n{code}")
         seen.add(exercise.stub)
     yield Cell(True, "## All of it")
     yield Cell(False, "%grade")
@@ -167,8 +168,12 @@ def _handout(exercise: Exercise) -> str:
         raise CourseError(f"{exercise.handout} cannot be read, and the lesson's notebook needs it.") from error
 
 
-def _stub(exercise: Exercise, owned: Sequence[Exercise], text: str, first: bool) -> str:
-    """The exercise's functions as they are handed out; with the first of a file all that no exercise owns."""
+def functions_of(exercise: Exercise, owned: Sequence[Exercise], text: str, first: bool) -> str:
+    """The exercise's functions out of ``text``, its stub or solution; with the first of a file what no exercise owns.
+
+    Raises:
+        CourseError: one of them is not there.
+    """
     lines = split_lines(text)
     spans = function_spans(lines)
     names = [function.name for function in exercise.functions]

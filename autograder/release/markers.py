@@ -73,6 +73,26 @@ def find_regions(solution: str, name: str) -> tuple[Region, ...]:
     return tuple(regions)
 
 
+def stub_lines_first(solution: str, name: str) -> str:
+    """A solution's text with each region's stub lines before it, as the stub has them: what is left of it without the
+    regions is the stub.
+
+    Raises:
+        MarkerError: markers do not pair up.
+    """
+    lines: list[str] = []
+    begun = 0
+    for _, line, inside in _walk(solution, name):
+        if inside and (match := _STUB_LINE.match(line)):
+            lines.insert(begun, (match[1] + match[2]).rstrip())
+            begun += 1
+            continue
+        if inside is False and line.strip() == BEGIN:
+            begun = len(lines)
+        lines.append(line)
+    return "\n".join(lines)
+
+
 def refuse_given_away(solution: str, stub: str, functions: Iterable[str], name: str) -> None:
     """Refuse a stub in which one of the ``functions`` that students are to write is as in its solution.
 

@@ -16,7 +16,8 @@ from autograder.result import AFTER_A_FAILURE, CheckResult, Clue, ExerciseResult
 
 OUR_FAULT = "The grader failed here, not your work. It costs you nothing: your instructor will grade it again."
 
-_FOLLOW_THROUGH = "the reference in place of"
+# How an exercise says that a piece which failed was replaced.
+FOLLOW_THROUGH = "the reference in place of"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def public_exercise(exercise: ExerciseResult, student: str | None = None) -> Pub
     shares = {check.id: found for check in public if (found := share([check])) is not None}
     hidden = [check for check in exercise.checks if check.hidden]
     message = OUR_FAULT if exercise.outcome == "grader-error" else _without_folders(exercise.message, student)
-    quoted = _FOLLOW_THROUGH in exercise.message  # then the compiler may quote the reference
+    quoted = FOLLOW_THROUGH in exercise.message  # then the compiler may quote the reference
     return PublicExercise(
         result=replace(
             exercise,

@@ -22,7 +22,7 @@ from dataclasses import replace
 from typing import Any
 
 from autograder.worker import process
-from autograder.worker.sandbox import Confinement, Outcome, Unusable, probe
+from autograder.worker.sandbox import Confinement, Inside, Outcome, Unusable, probe
 
 _MAX_MESSAGE = 64 * 1024
 # Checks wait for torch, and reports for both: what the compiler's server does meanwhile shall not hold torch up.
@@ -32,9 +32,10 @@ _LESS_URGENT = 5
 class Server:
     """Forks children for jobs that arrive on ``control`` until the other end closes it."""
 
-    def __init__(self, control: socket.socket, device: str) -> None:
+    def __init__(self, control: socket.socket, device: str, inside: Inside | None = None) -> None:
         self._control = control
         self._device = device
+        self._inside = inside
         self._jobs: dict[int, int] = {}  # pid -> job id
         self._uids: dict[int, int] = {}  # pid -> user id, where each child has one of its own
         self._sandbox: Outcome | None = None
@@ -49,10 +50,12 @@ class Server:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored under nohup, and then in every child
         cuda = _preload(self._device)
         try:
-            self._sandbox = probe(self._device, _serve)
+            self._sandbox = probe(self._device, _serve, self._inside)
         except Unusable as error:
             sys.exit(str(error))  # the pool reads the last line of what was printed
         holding = {"layers": self._sandbox.layers, "missing": self._sandbox.missing}
+        if self._inside is not None:
+            self._inside.up()
         self._send({"ready": {"cuda": cuda, "sandbox": holding}})
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._wake_write.fileno(), warn_on_full_buffer=False)

@@ -6,7 +6,6 @@ import csv
 import json
 import os
 import subprocess
-import sys
 import venv
 from datetime import timedelta
 from pathlib import Path
@@ -14,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from autograder.bridges._gradebook import first_and_last, slug
+from autograder.bridges._gradebook import first_and_last
 from autograder.bulk.grades import class_grades
 from autograder.catalogue import load_course
+from autograder.nbgrader_names import assignment_name
 from tests.bridges.classroom import DEADLINE, FULL, SECRET, Classroom, canvas, exercise
-from tests.bridges.conftest import ROOT, Export
+from tests.bridges.conftest import Export
 
 pytestmark = pytest.mark.exhaustive
 
@@ -76,15 +76,9 @@ with Gradebook("sqlite:///" + sys.argv[1]) as book:
 """
 
 
-@pytest.fixture(scope="session")
-def python() -> Path:
-    """A Python with nbgrader: the running one, or that of .venv-nbgrader, which `make test` sets up."""
-    for candidate in (Path(sys.executable), ROOT / ".venv-nbgrader" / "bin" / "python"):
-        if candidate.exists():
-            probe = subprocess.run([candidate, "-c", "import nbgrader.api"], capture_output=True, check=False)
-            if probe.returncode == 0:
-                return candidate
-    pytest.skip("no nbgrader, neither here nor in .venv-nbgrader")
+@pytest.fixture
+def python(nbgrader_python: Path) -> Path:
+    return nbgrader_python
 
 
 @pytest.fixture
@@ -302,7 +296,7 @@ def test_a_file_that_is_no_gradebook_stays_as_it_is(
     [("Mini FlashAttention", "mini-flashattention"), ("  Kernels: Übung #2+ ", "kernels-ubung-2"), ("注意", "course")],
 )
 def test_an_assignments_name_is_a_folders(title: str, name: str) -> None:
-    assert slug(title) == name
+    assert assignment_name(title) == name
 
 
 @pytest.mark.parametrize(

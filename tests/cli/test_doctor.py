@@ -47,6 +47,7 @@ def probes(machine: Machine) -> Probes:
         compiler=lambda: machine.compiler,
         python_headers=lambda: machine.python_headers,
         stand_ins=lambda: machine.stand_ins,
+        bubblewrap=lambda: machine.bubblewrap,
     )
 
 
@@ -56,6 +57,24 @@ def about(machine: Machine, subject: str) -> Finding:
 
 def problems(machine: Machine) -> list[str]:
     return [finding.subject for finding in examine(machine) if finding.severity == PROBLEM]
+
+
+@pytest.mark.parametrize(
+    ("tool", "severity", "words"),
+    [
+        (None, NOTE, "apt-get install bubblewrap"),
+        (
+            Tool("/usr/bin/bwrap", "0.8.0", "Creating new namespace failed"),
+            NOTE,
+            "says 'Creating new namespace failed'",
+        ),
+        (Tool("/usr/bin/bwrap", "0.8.0"), OK, "bubblewrap 0.8.0 works here"),
+    ],
+)
+def test_bubblewrap_is_an_extra_and_never_a_problem(tool: Tool | None, severity: str, words: str) -> None:
+    finding = about(replace(GOOD, bubblewrap=tool), "bubblewrap")
+    assert finding.severity == severity
+    assert words in finding.sentence
 
 
 def test_what_is_probed_is_what_is_examined() -> None:

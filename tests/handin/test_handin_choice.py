@@ -156,6 +156,17 @@ def test_only_places_that_are_asked_for_are_served(tmp_path: Path) -> None:
     assert set(handin.sources) == {SOFTMAX}
 
 
+def test_of_two_notebooks_the_started_one_counts(tmp_path: Path) -> None:
+    """As when the course's notebook is handed in with the copy that was worked in."""
+    untouched = CELLS.replace("return", "pass; return")
+    assert untouched != CELLS
+    for worked_in in ("a.ipynb", "z.ipynb"):
+        other = "z.ipynb" if worked_in == "a.ipynb" else "a.ipynb"
+        root = write(tmp_path / worked_in, {worked_in: CELLS, other: untouched})
+        handin = read_handin(root, (FLASH,), NAMES, lambda _, text: "pass; return" not in text)
+        assert handin.sources[FLASH].path == worked_in
+
+
 def test_a_started_file_is_told_by_the_caller(tmp_path: Path) -> None:
     asked: list[tuple[Place, str]] = []
 

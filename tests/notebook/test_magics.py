@@ -325,3 +325,28 @@ def test_a_run_is_shown_as_the_terminals_text_and_as_html_of_its_own(path: Path)
     for check in (check for item in result.exercises for check in item.checks):
         assert f"<code>{check.id}</code>" in html
     assert html.count("<div") == html.count("</div>")
+
+
+def test_public_points_are_those_of_the_cell_as_it_was_last_run(
+    loaded: Shell, shell: Shell, opening: Opening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What an nbgrader grade cell calls."""
+    notebook = Notebook(loaded.ip, Warm(opening))  # type: ignore[arg-type]
+    notebook.register()
+    monkeypatch.setattr(loaded.ip, "autograder_notebook", notebook, raising=False)
+    ask = "from autograder.notebook import public_points\nearned = public_points('online_softmax_update')"
+    assert "Nothing was graded" in shell.run(ask).stdout
+    shell.run(f"%%exercise online_softmax_update\n{solution()}")
+    ran = shell.run(ask)
+    assert (
+        "online_softmax_update: pass: public 9 of 9; hidden checks run when the course grades.\nOnly public"
+        in ran.stdout
+    )
+    assert loaded.ip.user_ns["earned"] == 2
+    shell.run(f"%%exercise online_softmax_update\n{solution(WRONG)}")
+    shell.run(ask)
+    assert 0 < loaded.ip.user_ns["earned"] < 2
+    # An answer that is no Python was not graded, whatever was right before.
+    shell.run("%%exercise online_softmax_update\ndef online(:")
+    assert "Nothing was graded" in shell.run(ask).stdout
+    assert loaded.ip.user_ns["earned"] == 0

@@ -34,16 +34,16 @@ def _read(course: Course, folder: Path, body: str) -> LessonText:
 def test_numbers_links_and_homework_are_plain_words(course: Course, tmp_path: Path) -> None:
     exercise = course.exercises[0]
     body = f"\n{{n}}`64 MiB <scores>` in [the map](map.md), {{homework}}`{exercise.id}`, [Triton](https://triton-lang.org)\n"
-    ((markdown, text, _),) = _read(course, tmp_path, body).before
-    assert markdown
-    assert text == f"64 MiB in the map, **{exercise.title}**, [Triton](https://triton-lang.org)"
+    (cell,) = _read(course, tmp_path, body).before
+    assert cell.markdown
+    assert cell.text == f"64 MiB in the map, **{exercise.title}**, [Triton](https://triton-lang.org)"
 
 
 def test_an_experiment_is_a_cell_that_holds_what_it_prints(course: Course, tmp_path: Path) -> None:
     command = "python course/lessons/experiments/one.py"
     body = f"before\n\n```bash\n{command}\n```\n\n```{{literalinclude}} experiments/one.txt\n```\n\nafter\n"
     cells = _read(course, tmp_path, body).before
-    assert [tuple(cell) for cell in cells] == [
+    assert [cell[:3] for cell in cells] == [
         (True, "before", ""),
         (False, "!{sys.executable} course/lessons/experiments/one.py", "1 2\n"),
         (True, "after", ""),

@@ -15,6 +15,7 @@ from autograder.reports.html._failures import commonest_failures
 from autograder.reports.html._histogram import Histogram, histogram
 from autograder.reports.html._words import OUTCOMES, Outcome, outcome
 from autograder.result import ExerciseResult
+from autograder.similarity import Similar
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,11 @@ class ExerciseSummary:
         return 100 * self.passed / self.graded if self.graded else 0.0
 
 
-def class_report(course_title: str, grades: ClassGrades) -> str:
-    """The page, as HTML: self-contained and without scripts.  It is the instructor's: hidden checks are named."""
+def class_report(course_title: str, grades: ClassGrades, similar: Similar | None = None) -> str:
+    """The page, as HTML: self-contained and without scripts.  It is the instructor's: hidden checks are named.
+
+    ``similar`` are hand-ins to read side by side; None if nobody looked for them.
+    """
     grades = replace(grades, students=_told_apart(grades.students))
     students = sorted(grades.students, key=lambda item: (item.name.casefold(), item.student))
     columns = exercise_columns(students)
@@ -88,6 +92,8 @@ def class_report(course_title: str, grades: ClassGrades) -> str:
         by_total=sorted(rows, key=lambda row: (row.score, row.name.casefold(), row.student)),
         legend=tuple(dict.fromkeys((item.symbol, item.words, item.tone) for item in OUTCOMES.values())),
         bonus=any(student.bonus for student in students),
+        similar=similar,
+        names={student.student: student.name for student in students},
     )
 
 

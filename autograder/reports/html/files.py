@@ -15,6 +15,7 @@ from autograder.release.files import write_whole
 from autograder.reports.html.class_report import class_report
 from autograder.reports.html.comments import FOLDER, Comments, read_comments, strangers
 from autograder.reports.html.feedback import feedback_page
+from autograder.similarity import Similar
 
 Pictures = Callable[[StudentGrade], Mapping[str, str]]
 """The pictures of one student: an SVG by exercise id."""
@@ -99,13 +100,15 @@ def _stray_headings(grade: StudentGrade, comments: Comments) -> list[str]:
     return found
 
 
-def write_report(course_title: str, grades: ClassGrades, store: Store) -> int:
+def write_report(course_title: str, grades: ClassGrades, store: Store, similar: Similar | None = None) -> int:
     """Write the report on a class; the number of its students whose feedback page is not there yet.
+
+    ``similar`` are hand-ins to read side by side, if they were looked for.
 
     Raises:
         UsageError: it cannot be written.
     """
-    write_whole(store.report, class_report(course_title, grades).encode())
+    write_whole(store.report, class_report(course_title, grades, similar).encode())
     return sum(not page_path(store, item.student).exists() for item in grades.students)
 
 

@@ -8,6 +8,8 @@ OUTPUT = "output to files"
 LANDLOCK = "landlock"
 SPARE_UID = "spare uid"
 SECCOMP = "seccomp"
+# Around the server and all its children, and an extra: where it is missing, the others do its part.
+BUBBLEWRAP = "bubblewrap"
 BASIC = (PROCESS_GROUP, RLIMITS, OUTPUT)
 
 # Root gives its capabilities up even where it cannot become another user.  `SPARE_UID` includes this.

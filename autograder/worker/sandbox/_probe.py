@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
-from autograder.worker.sandbox import _places, _refusals, _uid
+from autograder.worker.sandbox import _bubblewrap, _places, _refusals, _uid
+from autograder.worker.sandbox._bubblewrap import Inside
 from autograder.worker.sandbox._confinement import Confinement
-from autograder.worker.sandbox._layers import BASIC, CAPABILITIES, LANDLOCK, SECCOMP, SPARE_UID, sentence
+from autograder.worker.sandbox._layers import BASIC, BUBBLEWRAP, CAPABILITIES, LANDLOCK, SECCOMP, SPARE_UID, sentence
 from autograder.worker.sandbox._rehearsal import Serve, runs
 
 # Seconds in which the layers to leave out have to be found; a server that takes longer to start counts as dead.
@@ -41,18 +42,27 @@ class Outcome:
     missing: tuple[str, ...]
 
 
-def probe(device: str, serve: Serve) -> Outcome:
+def probe(device: str, serve: Serve, inside: Inside | None = None) -> Outcome:
     """Try everything out in the current folder; ``serve`` does a job as a child of the server does.
 
+    ``inside`` is set in a server that was put into bubblewrap.
+
     Raises:
-        Unusable: nothing runs on the CPU, whatever is left out.
+        Unusable: nothing runs on the CPU, whatever is left out; or the server is not inside.
     """
+    if inside is not None:
+        try:
+            _bubblewrap.check(inside, device)
+        except _bubblewrap.NotInsideError as leak:
+            raise Unusable(f"{BUBBLEWRAP}: {leak}.") from None
     root = os.geteuid() == 0
     base = Path(tempfile.mkdtemp(prefix="probe-", dir=os.getcwd()))
     if root:
         os.chmod(os.getcwd(), 0o711)  # children of other users reach their own folders by their names
     base.chmod(0o755)
-    uids = _uid.own_uids() if root else range(0)
+    # Inside, all servers have the same process id.
+    number = os.getpid() if inside is None else inside.number
+    uids = _uid.own_uids(number) if root else range(0)
     layers = {LANDLOCK, SECCOMP} | ({SPARE_UID, CAPABILITIES} if root else set())
     confinement = Confinement(device, frozenset(layers), _places.readable(device), uids, uids[0] if root else None)
     try:
@@ -64,16 +74,16 @@ def probe(device: str, serve: Serve) -> Outcome:
         confinement = replace(confinement, layers=confinement.layers - set(reasons))
         confinement, failed = _rehearse(confinement, serve, base)
         reasons |= failed
-        return _outcome(confinement, reasons)
+        return _outcome(confinement, reasons, inside is not None)
     finally:
         shutil.rmtree(base, ignore_errors=True)
 
 
-def _outcome(confinement: Confinement, reasons: dict[str, str]) -> Outcome:
+def _outcome(confinement: Confinement, reasons: dict[str, str], bubblewrap: bool) -> Outcome:
     named = (*BASIC, SPARE_UID, LANDLOCK, SECCOMP)
     return Outcome(
         confinement,
-        tuple(layer for layer in named if layer not in reasons),
+        (*(layer for layer in named if layer not in reasons), *([BUBBLEWRAP] if bubblewrap else ())),
         tuple(sentence(layer, reasons[layer]) for layer in named if layer in reasons),
     )
 

@@ -35,9 +35,9 @@ def spare_uids(server_pid: int, uid_map: str) -> range:
     return range(first, first + PER_SERVER)
 
 
-def own_uids() -> range:
-    """The ids for children of this process."""
-    return spare_uids(os.getpid(), Path("/proc/self/uid_map").read_text())
+def own_uids(number: int) -> range:
+    """The ids for children of the server with this process id, as all other servers of the machine see it."""
+    return spare_uids(number, Path("/proc/self/uid_map").read_text())
 
 
 def own_everything(folder: str, uid: int) -> None:

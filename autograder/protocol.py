@@ -154,6 +154,9 @@ class Job:
     The child runs the first ``unasked`` checks (None: all) and waits for a word before it goes on.  ``programme`` holds
     whatever the same child may have to run later on, beside this job's own checks.  ``recording`` is the size in bytes
     that a check's recording may have; with 0 nothing is recorded.
+
+    With ``bench``, the path of an exercise's bench.py, checks are not run but measured, against the ``baselines`` that
+    are functions there: no outputs come back, only measurements (`autograder.worker.measuring`).
     """
 
     launch: str
@@ -168,6 +171,8 @@ class Job:
     unasked: int | None = None
     programme: Programme = field(default_factory=dict)
     recording: int = 0
+    bench: str = ""
+    baselines: tuple[str, ...] = ()
 
     @property
     def whole_programme(self) -> Programme:
@@ -222,6 +227,8 @@ def encode_job(job: Job, folder: str) -> bytes:
         },
         "unasked": job.unasked,
         "recording": job.recording,
+        "bench": job.bench,
+        "baselines": list(job.baselines),
         "programme": {
             launch: {id: dict(case) for id, case in cases.items()} for launch, cases in job.programme.items()
         },
@@ -249,6 +256,8 @@ def decode_job(header: Mapping[str, Any], payload: memoryview) -> tuple[Job, str
         limits=Limits(**header["limits"]),
         unasked=header["unasked"],
         recording=header["recording"],
+        bench=header["bench"],
+        baselines=tuple(header["baselines"]),
         programme=header["programme"],
     )
     return job, header["folder"]

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder import __version__, scoring
+from autograder import __version__, racing, scoring
 from autograder.catalogue import Check, Course, Exercise
 from autograder.gpu_targets import TargetVerdict
 from autograder.kept import Kept, key_of
@@ -210,7 +210,7 @@ class Grader:
             launch=str(plan.exercise.launch),
             file_name=plan.exercise.file,
             module=module.text,
-            functions=tuple(function.name for function in plan.exercise.functions),
+            functions=plan.exercise.handed,
             checks=(),
             substitutes=plan.substitutes(failed, request.reference),
             device=self.device,
@@ -222,7 +222,9 @@ class Grader:
         """All that may be run for these plans, by launch file and check."""
         return {
             str(plan.exercise.launch): {
-                check.id: check.case for check in (*plan.checks, *plan.exercise.probes) if self.device in check.devices
+                check.id: check.case
+                for check in (*plan.checks, *plan.exercise.probes)
+                if self.device in check.devices and check.at_least is None
             }
             for plan in plans
             if plan.outcome is None and self._runnable(plan)
@@ -260,6 +262,8 @@ class Grader:
         if not runnable:
             device = "a CUDA GPU" if self.device == "cpu" else "the CPU"
             return scoring.not_run(plan, "skipped", f"Runs only on {device}.", counts=False)
+        if too_old := racing.too_old(plan.exercise):
+            return scoring.not_run(plan, "skipped", too_old, counts=False)
         if failed and request.reference is None:
             return scoring.not_run(plan, "skipped", f"Calls {' and '.join(failed)}, which has to pass first.")
         module = plan.module(failed)
@@ -285,7 +289,10 @@ class Grader:
                 run.early(scoring.scored(plan, results_of(verdicts), None, message, seconds, self.device, repro))
 
         findings = self._verdicts(plan, job, runnable, run, decided)
-        checks = results_of(findings.verdicts)
+        verdicts = findings.verdicts
+        if plan.exercise.races and len(verdicts) == len(runnable) and racing.all_pass(verdicts):
+            verdicts = {**verdicts, **racing.race(plan.exercise, job, run.crew)}
+        checks = results_of(verdicts)
         if not request.targets:
             targets = None
         elif not failed and plan.exercise.id in lowerings:
@@ -316,7 +323,7 @@ class Grader:
         """The checks that this device can run, of a plan that it can run."""
         if self.device not in plan.exercise.devices:
             return ()
-        return [check for check in plan.checks if self.device in check.devices]
+        return [check for check in plan.checks if self.device in check.devices and check.at_least is None]
 
     def _to_lower(self, plans: Sequence[Plan], request: Request) -> Iterator[tuple[Exercise, Job]]:
         """What is lowered whatever the checks say; pieces first, as whole kernels wait for them."""

@@ -335,9 +335,8 @@ def lines(table: Table) -> Iterator[str]:
     yield f"## {table.title}"
     yield ""
     calls = any(row.launched is not None for row in table.rows)
-    yield "| shape | variant | ms (10 to 90 %) | TFLOP/s | x flash | x cuDNN | error | registers | shared KB | spills |" + (
-        " a call, us |" if calls else ""
-    )
+    titles = "shape | variant | ms (10 to 90 %) | TFLOP/s | x flash | x cuDNN | error | registers | shared KB | spills"
+    yield f"| {titles} |" + (" a call, us |" if calls else "")
     yield "|---|---|---|---|---|---|---|---|---|---|" + ("---|" if calls else "")
     for shape, group in _by_shape(table.rows):
         medians = {row.name: row.spread.median for row in group if row.spread}
@@ -408,7 +407,8 @@ def fallen(before: str, now: str) -> list[str]:
         if (shape, name) not in new:
             sentences.append(f"{shape}: {name} has no ratio now; it was {ratio:.2f} times torch's flash backend.")
         elif new[shape, name] < ratio * (1 - FALL):
-            sentences.append(f"{shape}: {name} is {new[shape, name]:.2f} times torch's flash backend; it was {ratio:.2f}.")
+            now_is = f"{new[shape, name]:.2f} times torch's flash backend"
+            sentences.append(f"{shape}: {name} is {now_is}; it was {ratio:.2f}.")
     return sentences
 
 
@@ -429,8 +429,8 @@ def heading(run: Run, arguments: Sequence[str]) -> Iterator[str]:
         f"Python {platform.python_version()}."
     )
     yield (
-        f"The roof in the same run: {2 * 8192**3 / times['matmul'].median / 1e12:.0f} TFLOP/s, a bfloat16 matmul of 8192; "
-        f"{2 * source.numel() / times['copy'].median / 1e9:.0f} GB/s, a copy."
+        f"The roof in the same run: {2 * 8192**3 / times['matmul'].median / 1e12:.0f} TFLOP/s, a bfloat16 matmul of "
+        f"8192; {2 * source.numel() / times['copy'].median / 1e9:.0f} GB/s, a copy."
     )
     if run.no_everest is not None:
         yield f"Without Everest: {run.no_everest}"

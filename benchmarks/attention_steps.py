@@ -75,7 +75,8 @@ def _attend(
         if start < end:
             s = tl.dot(q, _chunk(k, base + start, HEAD, BLOCK_N, DESCRIPTORS).T, input_precision=PRECISION)
             for start_n in tl.range(start, end - BLOCK_N, BLOCK_N):
-                following = tl.dot(q, _chunk(k, base + start_n + BLOCK_N, HEAD, BLOCK_N, DESCRIPTORS).T, input_precision=PRECISION)
+                k_next = _chunk(k, base + start_n + BLOCK_N, HEAD, BLOCK_N, DESCRIPTORS)
+                following = tl.dot(q, k_next.T, input_precision=PRECISION)
                 s = _visible(s, reach, start_n, BLOCK_N, MASKED)
                 p, alpha, m_i, l_i = _weights(s, m_i, l_i, scale, EXP2)
                 v_chunk = _chunk(v, base + start_n, HEAD, BLOCK_N, DESCRIPTORS)

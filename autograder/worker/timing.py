@@ -7,6 +7,7 @@ it.  Between the marks around a launch lies nothing but the launch.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -49,6 +50,27 @@ class CudaClock:
 
     def get_ahead(self) -> None:
         torch.cuda._sleep(_QUEUE_CYCLES)
+
+
+class ProcessorClock:
+    """For Triton's interpreter, where a launch is over when it returns."""
+
+    def mark(self) -> float:
+        return time.perf_counter()
+
+    def seconds(self, start: float, end: float) -> float:
+        return end - start
+
+    def settle(self) -> None:
+        """Nothing is under way."""
+
+    def get_ahead(self) -> None:
+        """Nothing queues up."""
+
+
+def clock_of(device: str) -> Clock:
+    """The clock of ``cpu`` or ``cuda``."""
+    return CudaClock() if device == "cuda" else ProcessorClock()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ Triton decides by itself which warps load, when a matrix product is waited for, 
 * `one_warpgroup`, for head dimension 64: a program is small enough for several of them to share a multiprocessor, which
   then overlaps them by itself.
 
-Both issue the scores of the next chunk before the weighted sum of this one, so that a softmax always has a matrix product
-beside it (Shah et al. 2024, "FlashAttention-3", arXiv 2407.08608, section 3.2, of which this is a small relative).
+Both issue the scores of the next chunk before the weighted sum of this one, so that a softmax always has a matrix
+product beside it (Shah et al. 2024, "FlashAttention-3", arXiv 2407.08608, section 3.2, of which this is a small
+relative).
 
 Nothing here is graded.  `attention` runs it, `missing` says what it lacks on a machine.
 """
@@ -103,7 +104,7 @@ def prepared(q, k, v, out, lse, causal):
         "CAUSAL": causal,
         "RAGGED": seqlen % block_n != 0,
         "STAGES": 2,
-        # With a causal mask the long tiles go first, of several heads at a time so that their keys stay in the L2 cache.
+        # With a causal mask the long tiles go first, of several heads at a time: their keys stay in the L2 cache.
         "GROUP": (4 if head_dim == 128 else 8) if causal and seqlen <= 8192 and several % 8 == 0 else 1,
         "num_warps": 4,
     }
@@ -229,7 +230,7 @@ if PROBLEM is None:
         p, m_i, l_i = _start(s, qk_scale, False)
         weights = gl.convert_layout(p.to(dtype), p_layout)
         barrier()
-        _load(k_desc, k_smem, k_full, head, (last - STAGES) * BLOCK_N, 0, STAGES < n_chunks)
+        _load(k_desc, k_smem, k_full, head, (last - STAGES) * BLOCK_N, 0, n_chunks > STAGES)
         for j in range(1, n_chunks):
             stage, before = j % STAGES, (j - 1) % STAGES
             mbarrier.wait(k_full.index(stage), (j // STAGES) & 1)

@@ -5,12 +5,13 @@
 What it computes is Part B.  What counts here is how long it takes, beside the flash backend of torch on the same GPU.
 
 Shapes: q, k, v and o are (HEADS * NSEQ, HEAD), bfloat16 or float16, contiguous; head h owns the rows h * NSEQ to
-(h + 1) * NSEQ - 1, and attends only to itself.  NSEQ is a multiple of 256, so that no tile is ragged; HEAD is 64 or 128.
+(h + 1) * NSEQ - 1, and attends only to itself.  NSEQ is a multiple of 256, so that no tile is ragged; HEAD is 64 or
+128.
 
 LAUNCH says how the kernel is launched, for each HEAD.  It is part of your answer, and read as data: write numbers, no
 expressions.  With "descriptors": True the kernel gets q, k, v and o as tensor descriptors with tiles of (BLOCK_M, HEAD)
-for q and o and (BLOCK_N, HEAD) for k and v, so that `k.load([row, 0])` is the tile from that row on; with False they are
-pointers.  "programs" bounds the number of programs: with 0 there is one for each tile of queries.
+for q and o and (BLOCK_N, HEAD) for k and v, so that `k.load([row, 0])` is the tile from that row on; with False they
+are pointers.  "programs" bounds the number of programs: with 0 there is one for each tile of queries.
 """
 
 import triton

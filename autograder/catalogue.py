@@ -79,6 +79,7 @@ class Exercise:
     ``traces`` are the cases that `grade trace` shows.  ``shrink`` says what in a case may be made smaller, and what it
     may be made at the least; a text names the setting that it stays a multiple of.  ``terms`` are words for what traces
     show: settings of a case, and columns of the table.  ``bench``, ``speed`` and ``settings`` say how it is measured.
+    Without ``gpu_targets`` it is compiled for the GPU at hand alone.
     """
 
     id: str
@@ -104,6 +105,7 @@ class Exercise:
     traces: tuple[Check, ...] = ()
     shrink: Mapping[str, int | float | bool | str] = field(default_factory=lambda: MappingProxyType({}))
     terms: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    gpu_targets: bool = True
     bench: Bench | None = None
     speed: Speed | None = None
     settings: Settings | None = None
@@ -411,6 +413,7 @@ def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
         traces=_read_traces(table),
         shrink=MappingProxyType(table.mapping("shrink", {})),
         terms=MappingProxyType(table.mapping("terms", {})),
+        gpu_targets=table.flag("gpu_targets", True),
         bench=bench,
         speed=read_speed(table, bench),
         settings=read_settings(table),

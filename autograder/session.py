@@ -199,7 +199,7 @@ class Grader:
         """
         plans, _ = plan_exercises(self.course, request.handin, request.exercises, request.reference)
         for plan in plans:
-            if plan.outcome is None:
+            if plan.outcome is None and plan.exercise.gpu_targets:
                 module = plan.module(())
                 verdict = self._targets.lowered(plan.exercise, self._job(plan, module, (), request), full=True)
                 yield plan.exercise, replace(verdict, line=module.student_line(verdict.line))
@@ -293,7 +293,7 @@ class Grader:
         if plan.exercise.races and len(verdicts) == len(runnable) and racing.all_pass(verdicts):
             verdicts = {**verdicts, **racing.race(plan.exercise, job, run.crew)}
         checks = results_of(verdicts)
-        if not request.targets:
+        if not request.targets or not plan.exercise.gpu_targets:
             targets = None
         elif not failed and plan.exercise.id in lowerings:
             targets = lowerings[plan.exercise.id].result()
@@ -330,7 +330,8 @@ class Grader:
         if self._targets.ahead_of_checks and request.targets:
             whole = {plan.exercise.id for plan in plans if plan.outcome is None}
             for plan in sorted(plans, key=lambda plan: len(plan.builds_on)):
-                if whole.issuperset({plan.exercise.id, *plan.builds_on}) and self._runnable(plan):
+                wanted = plan.exercise.gpu_targets and self._runnable(plan)
+                if wanted and whole.issuperset({plan.exercise.id, *plan.builds_on}):
                     yield plan.exercise, self._job(plan, plan.module(()), (), request)
 
     def _verdicts(self, plan: Plan, job: Job, checks: Sequence[Check], run: _Run, decided: Decided) -> Findings:

@@ -252,7 +252,7 @@ class Expressions:
         else:
             self._function_of_elsewhere(function)
             self.expression(function.value)
-            if function.attr not in _allow.METHODS:
+            if function.attr not in _allow.METHODS and f".{function.attr}" not in self.extra_tl:
                 raise Refusal(node.lineno, _reasons.attribute(function.attr))
             self._axis(node, function.attr)
             self.arguments(node, _allow.KEYWORDS)

@@ -23,6 +23,8 @@ import triton.language as tl
 #:     64: {"BLOCK_M": 64, "BLOCK_N": 64, "num_warps": 4, "num_stages": 2, "descriptors": False, "programs": 0},
 #:     128: {"BLOCK_M": 64, "BLOCK_N": 64, "num_warps": 4, "num_stages": 2, "descriptors": False, "programs": 0},
 #: }
+#:
+#:
 LAUNCH = {
     64: {"BLOCK_M": 128, "BLOCK_N": 128, "num_warps": 8, "num_stages": 3, "descriptors": True, "programs": 0},
     128: {"BLOCK_M": 128, "BLOCK_N": 128, "num_warps": 8, "num_stages": 2, "descriptors": True, "programs": 0},

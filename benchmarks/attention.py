@@ -399,7 +399,7 @@ def ratios_in(text: str) -> dict[tuple[str, str], float]:
 def fallen(before: str, now: str) -> list[str]:
     """A sentence for each ratio that fell by over a tenth between two tables, and for what is no longer there."""
     old, new = ratios_in(before), ratios_in(now)
-    shapes = {shape for shape, _ in new}
+    shapes = {line.strip("| ").split(" | ")[0] for line in now.splitlines() if line.startswith("| B")}
     sentences = []
     for (shape, name), ratio in old.items():
         if shape not in shapes:

@@ -265,7 +265,7 @@ class Run:
         return self._table("float32", SINGLE, variants)
 
     def tune(self) -> Table:
-        """Settings by settings, compiled side by side beforehand."""
+        """Settings by settings; of each shape the six best are kept."""
 
         def variants(problem: Problem) -> dict[str, Variant]:
             found = {name: problem.torch_variant(function) for name, function in TORCH.items()}
@@ -274,10 +274,6 @@ class Run:
                 settings = {"BLOCK_M": m, "BLOCK_N": n, "num_warps": warps, "num_stages": stages}
                 name = f"{m}x{n} {warps} warps {stages} stages{' ahead' if ahead else ''}"
                 own[name] = problem.with_steps(settings, {"AHEAD": bool(ahead)})
-            with ThreadPoolExecutor() as executor:  # compiling is most of the work; what fails, fails again below
-                for future in [executor.submit(variant, 0) for variant in own.values()]:
-                    future.exception()
-            self.clock.settle()
             return {**found, **own}
 
         table = self._table("Settings", LARGE, variants, rounds=2)
@@ -290,6 +286,16 @@ class Run:
             ][:6]
         table.rows = best
         return table
+
+    def _compile(self, variants: Mapping[str, Variant]) -> None:
+        """Compile kernels of ours side by side; what fails here fails again, and is reported, when it is run alone."""
+        if self.device != "cuda":
+            return
+        own = [variant for name, variant in variants.items() if not name.startswith("torch")]
+        with ThreadPoolExecutor() as executor:
+            for future in [executor.submit(variant, 0) for variant in own]:
+                future.exception()
+        self.clock.settle()
 
     def _settings(self, head_dim: int) -> dict[str, Any]:
         settings = dict(self.solution.LAUNCH[head_dim])
@@ -306,7 +312,9 @@ class Run:
         table = Table(title)
         for shape in shapes:
             problem = Problem(shape, self.bench, self.clock, self.device)
-            rows = measure(problem, variants(problem), rounds, launches)
+            chosen = variants(problem)
+            self._compile(chosen)
+            rows = measure(problem, chosen, rounds, launches)
             table.rows += rows
             for row in rows:
                 print(f"  {shape}: {row.name}: {_milliseconds(row)}", file=sys.stderr, flush=True)

@@ -92,6 +92,11 @@ class Plan:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
+    def races(self) -> tuple[Check, ...]:
+        """The checks on speed."""
+        return tuple(check for check in self.checks if check.at_least is not None)
+
+    @property
     def builds_on(self) -> tuple[str, ...]:
         """Ids of the exercises whose functions this one calls; none where nothing will be run."""
         if self.outcome is not None:

@@ -60,7 +60,8 @@ class Request:
     ``thorough`` finishes a tier after a failure in it, so that a report can show all of the tier; without it an
     exercise ends with its first failed check.  ``diagnose`` looks for the mistake behind a failure, on the checks that
     were left out as well; with ``clues`` it runs the probes that are there to be shown, too.  Without
-    ``targets`` the check on GPU targets is left out, whatever the grader does otherwise.
+    ``targets`` the check on GPU targets is left out, whatever the grader does otherwise, and without ``races`` all
+    checks on speed are, as if the exercise had none.
     """
 
     handin: Path
@@ -73,6 +74,7 @@ class Request:
     clues: bool = True
     repro_options: str = ""
     targets: bool = True
+    races: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,8 @@ class Grader:
             WorkerError: the worker is gone.
         """
         plans, notes = plan_exercises(self.course, request.handin, request.exercises, request.reference)
+        if not request.races:
+            plans = tuple(racing.without_races(plan) for plan in plans)
         self._targets.prepare(self._to_lower(plans, request))
         from autograder.judge import verdict  # noqa: F401 - while the worker imports torch, so does the judge
 
@@ -290,7 +294,11 @@ class Grader:
 
         findings = self._verdicts(plan, job, runnable, run, decided)
         verdicts = findings.verdicts
-        if plan.exercise.races and len(verdicts) == len(runnable) and racing.all_pass(verdicts):
+        if (
+            any(check.at_least is not None for check in plan.checks)
+            and len(verdicts) == len(runnable)
+            and racing.all_pass(verdicts)
+        ):
             verdicts = {**verdicts, **racing.race(plan.exercise, job, run.crew)}
         checks = results_of(verdicts)
         if not request.targets or not plan.exercise.gpu_targets:

@@ -33,7 +33,7 @@ import triton
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
-sys.path.insert(0, str(ROOT / "course" / "companions"))
+sys.path.insert(0, str(ROOT / "solutions"))
 
 import everest  # noqa: E402 - found on the path above
 

@@ -17,31 +17,30 @@ are pointers.  "programs" bounds the number of programs: with 0 there is one for
 import triton
 import triton.language as tl
 
-### BEGIN SOLUTION
-#: # TODO: the settings that make your kernel fast. These are right for no kernel in particular.
-#: LAUNCH = {
-#:     64: {"BLOCK_M": 64, "BLOCK_N": 64, "num_warps": 4, "num_stages": 2, "descriptors": False, "programs": 0},
-#:     128: {"BLOCK_M": 64, "BLOCK_N": 64, "num_warps": 4, "num_stages": 2, "descriptors": False, "programs": 0},
-#: }
-#:
-#:
 LAUNCH = {
+    ### BEGIN SOLUTION
+    #: # TODO: the settings that make your kernel fast. These are right for no kernel in particular.
+    #: 64: {"BLOCK_M": 64, "BLOCK_N": 64, "num_warps": 4, "num_stages": 2, "descriptors": False, "programs": 0},
+    #: 128: {"BLOCK_M": 64, "BLOCK_N": 64, "num_warps": 4, "num_stages": 2, "descriptors": False, "programs": 0},
     64: {"BLOCK_M": 128, "BLOCK_N": 128, "num_warps": 8, "num_stages": 3, "descriptors": True, "programs": 0},
     128: {"BLOCK_M": 128, "BLOCK_N": 128, "num_warps": 8, "num_stages": 2, "descriptors": True, "programs": 0},
+    ### END SOLUTION
 }
 
 
 @triton.jit
-def attend(
-    acc, m_i, l_i, q, k_desc, v_desc, base, start, end, offs_m, scale, BLOCK_N: tl.constexpr, MASKED: tl.constexpr
-):
-    """One tile of queries and the chunks of keys from ``start`` to ``end``, with or without the causal mask.
+def attend(acc, m_i, l_i, q, k, v, base, start, end, offs_m, scale, BLOCK_N: tl.constexpr, MASKED: tl.constexpr):
+    """A tile of queries meets the chunks of keys from ``start`` to ``end``, with or without the causal mask.
 
-    acc (BLOCK_M, HEAD), m_i and l_i (BLOCK_M,) are the running state, m_i in powers of two; it comes back updated.
+    acc (BLOCK_M, HEAD), m_i and l_i (BLOCK_M,) are the running state, which comes back updated.  q (BLOCK_M, HEAD) is a
+    tile; k and v are what the kernel was given, and the head's rows begin at ``base``.  A proposal: the kernel below is
+    what is graded, and you may do without this one.
     """
+    ### BEGIN SOLUTION
+    #: # TODO: the loop over chunks, as in Part B.
     for start_n in tl.range(start, end, BLOCK_N):
-        k = k_desc.load([base + start_n, 0])  # (BLOCK_N, HEAD)
-        s = tl.dot(q, k.T)  # (BLOCK_M, BLOCK_N)
+        k_tile = k.load([base + start_n, 0])  # (BLOCK_N, HEAD)
+        s = tl.dot(q, k_tile.T)  # (BLOCK_M, BLOCK_N)
         if MASKED:
             offs_n = start_n + tl.arange(0, BLOCK_N)
             s = tl.where(offs_m[:, None] >= offs_n[None, :], s, float("-inf"))
@@ -52,12 +51,12 @@ def attend(
         alpha = tl.math.exp2(m_i - m_new)  # (BLOCK_M,)
         l_i = l_i * alpha + tl.sum(p, 1)
         m_i = m_new
-        v = v_desc.load([base + start_n, 0])  # (BLOCK_N, HEAD)
-        acc = tl.dot(p.to(v.dtype), v, acc * alpha[:, None])
+        v_tile = v.load([base + start_n, 0])  # (BLOCK_N, HEAD)
+        acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+    ### END SOLUTION
     return acc, m_i, l_i
 
 
-### END SOLUTION
 @triton.jit
 def go_fast_kernel(
     q,

@@ -71,7 +71,7 @@ def test_a_mask_off_by_one_fails(course: Course, exercise: Exercise, solution: s
         ("\nLAUNCH = {", "\nLAUNCH = make(", "refused", "written out"),
         ("\nLAUNCH = {", "\nSETTINGS = {", "not-started", "no LAUNCH"),
         ("@triton.jit\ndef go_fast", "@triton.autotune([], key=[])\n@triton.jit\ndef go_fast", "refused", "autotune"),
-        ("k_desc.load([", "k_desc.gather([", "refused", "gather"),
+        ("k.load([", "k.gather([", "refused", "gather"),
     ],
 )
 def test_what_a_hand_in_may_not_be(

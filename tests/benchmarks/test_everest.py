@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "course" / "companions"
+FOLDER = Path(__file__).parents[2] / "solutions"
 
 # In a process of its own, in which Triton compiles.  As far as the layouts, which the front end and its checks precede.
 COMPILED = """

@@ -17,8 +17,8 @@ are pointers.  "programs" bounds the number of programs: with 0 there is one for
 import triton
 import triton.language as tl
 
+# TODO: the settings that make your kernel fast. These are right for no kernel in particular.
 LAUNCH = {
-    # TODO: the settings that make your kernel fast. These are right for no kernel in particular.
     64: {"BLOCK_M": 64, "BLOCK_N": 64, "num_warps": 4, "num_stages": 2, "descriptors": False, "programs": 0},
     128: {"BLOCK_M": 64, "BLOCK_N": 64, "num_warps": 4, "num_stages": 2, "descriptors": False, "programs": 0},
 }

@@ -71,7 +71,7 @@ def test_a_mask_off_by_one_fails(course: Course, exercise: Exercise, solution: s
         ("\nLAUNCH = {", "\nLAUNCH = make(", "refused", "written out"),
         ("\nLAUNCH = {", "\nSETTINGS = {", "not-started", "no LAUNCH"),
         ("@triton.jit\ndef go_fast", "@triton.autotune([], key=[])\n@triton.jit\ndef go_fast", "refused", "autotune"),
-        ("k.load([", "k.gather([", "refused", "gather"),
+        ("k_tile = k.load([", "k_tile = k.gather([", "refused", "gather"),
     ],
 )
 def test_what_a_hand_in_may_not_be(
@@ -80,7 +80,9 @@ def test_what_a_hand_in_may_not_be(
     text = solution.replace(old, new, 1)
     if "make(" in new:
         text = (
-            text.replace("\n}\n", "\n)\n", 1).replace("\n    64: {", "\n    a={").replace("\n    128: {", "\n    b={")
+            text.replace("\n}  # one", "\n)  # one")
+            .replace("\n    64: {", "\n    a={")
+            .replace("\n    128: {", "\n    b={")
         )
     (tmp_path / "go_fast.py").write_text(text, encoding="utf-8")
     plan = plan_exercises(course, tmp_path, (exercise,), None)[0][0]

@@ -53,8 +53,10 @@ class Check:
 
     ``case`` holds plain numbers, booleans and strings: shapes, flags and the kind of data; ``oracle.py`` and
     ``launch.py`` give them meaning.  ``devices`` are those on which the check runs.  Inputs are made from a seed of its
-    own, or of ``seed_of``.  On a GPU with less than ``gpu_memory`` GiB it is left out.  A check with ``at_least`` has no
-    case: it passes where the kernel is that many times as fast as what [speed] compares it with.
+    own, or of ``seed_of``.  On a GPU with less than ``gpu_memory`` GiB it is left out.
+
+    A check with ``at_least`` has no case: it passes where the kernel is that many times as fast as what [speed]
+    compares it with.
     """
 
     id: str

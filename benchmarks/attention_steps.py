@@ -1,6 +1,6 @@
 """The reference of `go_fast` with a switch for each of its optimisations, so that each can be measured by itself.
 
-With every switch on it does what `solutions/lesson7/go_fast.py` does; `benchmarks/attention.py` times both.
+With the switches that `benchmarks/attention.py` reads from `solutions/lesson7/go_fast.py` it does what that does.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import triton
 import triton.language as tl
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-# All on.  STAGES and WARPS are options of the launch; the others are constants of the kernel.
+# Constants of the kernel, all but AHEAD and GROUP on.
 FULL: Mapping[str, Any] = {
     "EXP2": True,
     "SPLIT": True,
     "DESCRIPTORS": True,
     "AHEAD": False,
     "LONG_FIRST": True,
+    "GROUP": 1,  # with a causal mask, heads whose tiles of one length go together; divides the number of heads
     "PRECISION": "ieee",  # of float32 dots; the others have no choice
 }
 # What is turned off, by the name that tables and the lesson have for it.
@@ -28,7 +29,9 @@ OFF: Mapping[str, Mapping[str, Any]] = {
     "pointers instead of descriptors": {"DESCRIPTORS": False},
     "no pipelining (num_stages=1)": {"num_stages": 1},
     "short tiles first": {"LONG_FIRST": False},
+    "one head after another": {"GROUP": 1},
 }
+CAUSAL_ONLY = ("short tiles first", "one head after another")
 
 
 @triton.jit
@@ -71,21 +74,37 @@ def _attend(
     EXP2: tl.constexpr, DESCRIPTORS: tl.constexpr, AHEAD: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """Chunks of keys from start to end; row i sees keys up to reach[i]."""
-    if AHEAD:  # the scores of the next chunk are under way during this one's softmax
+    if AHEAD:
+        # A turn of the loop begins with the weighted sum of the chunk before, waits for it, and sends the scores of the
+        # chunk to come on their way: the tensor cores work on them during this chunk's softmax.
         if start < end:
             s = tl.dot(q, _chunk(k, base + start, HEAD, BLOCK_N, DESCRIPTORS).T, input_precision=PRECISION)
-            for start_n in tl.range(start, end - BLOCK_N, BLOCK_N):
-                k_next = _chunk(k, base + start_n + BLOCK_N, HEAD, BLOCK_N, DESCRIPTORS)
-                following = tl.dot(q, k_next.T, input_precision=PRECISION)
-                s = _visible(s, reach, start_n, BLOCK_N, MASKED)
-                p, alpha, m_i, l_i = _weights(s, m_i, l_i, scale, EXP2)
-                v_chunk = _chunk(v, base + start_n, HEAD, BLOCK_N, DESCRIPTORS)
-                acc = tl.dot(p.to(v_chunk.dtype), v_chunk, acc * alpha[:, None], input_precision=PRECISION)
-                s = following
-            s = _visible(s, reach, end - BLOCK_N, BLOCK_N, MASKED)
+            s = _visible(s, reach, start, BLOCK_N, MASKED)
             p, alpha, m_i, l_i = _weights(s, m_i, l_i, scale, EXP2)
-            v_chunk = _chunk(v, base + end - BLOCK_N, HEAD, BLOCK_N, DESCRIPTORS)
-            acc = tl.dot(p.to(v_chunk.dtype), v_chunk, acc * alpha[:, None], input_precision=PRECISION)
+            acc = acc * alpha[:, None]
+            p = p.to(q.dtype)
+            if start + BLOCK_N < end:
+                s = tl.dot(
+                    q, _chunk(k, base + start + BLOCK_N, HEAD, BLOCK_N, DESCRIPTORS).T, input_precision=PRECISION
+                )
+                for start_n in tl.range(start + BLOCK_N, end - BLOCK_N, BLOCK_N):
+                    v_before = _chunk(v, base + start_n - BLOCK_N, HEAD, BLOCK_N, DESCRIPTORS)
+                    acc = tl.dot(p, v_before, acc, input_precision=PRECISION)
+                    k_next = _chunk(k, base + start_n + BLOCK_N, HEAD, BLOCK_N, DESCRIPTORS)
+                    following = tl.dot(q, k_next.T, input_precision=PRECISION)
+                    s = _visible(s, reach, start_n, BLOCK_N, MASKED)
+                    weights, alpha, m_i, l_i = _weights(s, m_i, l_i, scale, EXP2)
+                    acc = acc * alpha[:, None]
+                    p = weights.to(q.dtype)
+                    s = following
+                v_before = _chunk(v, base + end - 2 * BLOCK_N, HEAD, BLOCK_N, DESCRIPTORS)
+                acc = tl.dot(p, v_before, acc, input_precision=PRECISION)
+                s = _visible(s, reach, end - BLOCK_N, BLOCK_N, MASKED)
+                weights, alpha, m_i, l_i = _weights(s, m_i, l_i, scale, EXP2)
+                acc = acc * alpha[:, None]
+                p = weights.to(q.dtype)
+            v_last = _chunk(v, base + end - BLOCK_N, HEAD, BLOCK_N, DESCRIPTORS)
+            acc = tl.dot(p, v_last, acc, input_precision=PRECISION)
     else:
         for start_n in tl.range(start, end, BLOCK_N):
             s = tl.dot(q, _chunk(k, base + start_n, HEAD, BLOCK_N, DESCRIPTORS).T, input_precision=PRECISION)
@@ -101,14 +120,18 @@ def steps_kernel(
     q, k, v, o, lse_ptr, NSEQ, HEADS, scale,
     HEAD: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, CAUSAL: tl.constexpr,
     EXP2: tl.constexpr, SPLIT: tl.constexpr, DESCRIPTORS: tl.constexpr, AHEAD: tl.constexpr,
-    LONG_FIRST: tl.constexpr, PRECISION: tl.constexpr,
+    LONG_FIRST: tl.constexpr, GROUP: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """As go_fast_kernel, with switches."""
     tiles = NSEQ // BLOCK_M
     head = tl.program_id(0) // tiles
     tile = tl.program_id(0) % tiles
-    if CAUSAL and LONG_FIRST:
-        tile = tiles - 1 - tile
+    if CAUSAL:
+        within = tl.program_id(0) % (tiles * GROUP)
+        head = tl.program_id(0) // (tiles * GROUP) * GROUP + within % GROUP
+        tile = within // GROUP
+        if LONG_FIRST:
+            tile = tiles - 1 - tile
     base = head * NSEQ
     row = tile * BLOCK_M
     offs_m = row + tl.arange(0, BLOCK_M)

@@ -67,7 +67,7 @@ def test_a_mask_off_by_one_fails(course: Course, exercise: Exercise, solution: s
 @pytest.mark.parametrize(
     ("old", "new", "outcome", "words"),
     [
-        ('"num_stages": 3', '"num_stages": 99', "refused", "num_stages in LAUNCH[64]"),
+        ('"BLOCK_N": 128, "num_warps": 4', '"BLOCK_N": 128, "num_warps": 99', "refused", "num_warps in LAUNCH[64]"),
         ("\nLAUNCH = {", "\nLAUNCH = make(", "refused", "written out"),
         ("\nLAUNCH = {", "\nSETTINGS = {", "not-started", "no LAUNCH"),
         ("@triton.jit\ndef go_fast", "@triton.autotune([], key=[])\n@triton.jit\ndef go_fast", "refused", "autotune"),

@@ -103,10 +103,10 @@ def tried(run: Run, shape: Shape, settings: Sequence[Setting], ratios: Ratios, a
             print(f"  {shape}: {name}: {row.note}", file=sys.stderr, flush=True)
         elif name == "torch cuDNN":
             against[str(shape)] = flash.median / row.spread.median
-        else:
+        elif name != "torch flash":
             ratios.setdefault(name, {})[str(shape)] = flash.median / row.spread.median
-    best = max(ratios, key=lambda name: ratios[name].get(str(shape), 0.0))
-    print(f"  {shape}: best {ratios[best][str(shape)]:.3f}x flash: {best}", file=sys.stderr, flush=True)
+    first = max(ratios, key=lambda name: ratios[name].get(str(shape), 0.0))
+    print(f"  {shape}: {ratios[first].get(str(shape), 0.0):.3f}x flash: {first}", file=sys.stderr, flush=True)
     torch.cuda.empty_cache()
 
 

@@ -94,13 +94,13 @@ class Run:
             for name, switches in steps.OFF.items():
                 if problem.shape.causal or name not in steps.CAUSAL_ONLY:
                     found[name] = problem.with_steps(settings, {**all_on, **switches})
-            ahead = not all_on["AHEAD"]
-            name = "with scores beside the softmax" if ahead else "scores not beside the softmax"
-            found[name] = problem.with_steps(settings, {**all_on, "AHEAD": ahead})
-            large = {"BLOCK_M": 128, "BLOCK_N": 128, "num_warps": 8, "num_stages": 2}
-            found["one large program a multiprocessor (128 x 128)"] = problem.with_steps(
-                large, {**all_on, "AHEAD": False}
+            name = "scores not beside the softmax" if all_on["AHEAD"] else "with scores beside the softmax"
+            found[name] = problem.with_steps(settings, {**all_on, "AHEAD": 1 - all_on["AHEAD"]})
+            found["with scores beside the softmax, weights in shared memory"] = problem.with_steps(
+                settings, {**all_on, "AHEAD": 2}
             )
+            large = {"BLOCK_M": 128, "BLOCK_N": 128, "num_warps": 8, "num_stages": 2}
+            found["one large program a multiprocessor (128 x 128)"] = problem.with_steps(large, {**all_on, "AHEAD": 0})
             return found
 
         return self._table("One step off at a time", LARGE, variants, rounds=4)
@@ -134,7 +134,7 @@ class Run:
 
     def switches(self, head_dim: int) -> dict[str, Any]:
         """Those of the reference."""
-        return {"AHEAD": head_dim >= self.solution.AHEAD_FROM.value, "GROUP": self.solution.GROUP.value}
+        return {"AHEAD": int(head_dim >= self.solution.AHEAD_FROM.value), "GROUP": self.solution.GROUP.value}
 
     def float32(self) -> Table:
         def variants(problem: Problem) -> dict[str, Variant]:

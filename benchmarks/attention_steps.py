@@ -17,7 +17,8 @@ FULL: Mapping[str, Any] = {
     "EXP2": True,
     "SPLIT": True,
     "DESCRIPTORS": True,
-    "AHEAD": False,
+    # 1: scores beside the softmax, and weights carried over in float32, in registers; 2: rounded, in shared memory
+    "AHEAD": 0,
     "LONG_FIRST": True,
     "GROUP": 1,  # with a causal mask, heads whose tiles of one length go together; divides the number of heads
     "PRECISION": "ieee",  # of float32 dots; the others have no choice
@@ -74,7 +75,7 @@ def _attend(
     EXP2: tl.constexpr, DESCRIPTORS: tl.constexpr, AHEAD: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """Chunks of keys from start to end; row i sees keys up to reach[i]."""
-    if AHEAD:
+    if AHEAD > 0:
         # A turn of the loop begins with the weighted sum of the chunk before, waits for it, and sends the scores of the
         # chunk to come on their way: the tensor cores work on them during this chunk's softmax.
         if start < end:
@@ -82,29 +83,34 @@ def _attend(
             s = _visible(s, reach, start, BLOCK_N, MASKED)
             p, alpha, m_i, l_i = _weights(s, m_i, l_i, scale, EXP2)
             acc = acc * alpha[:, None]
-            p = p.to(q.dtype)
+            if AHEAD == 2:
+                p = p.to(q.dtype)
             if start + BLOCK_N < end:
                 s = tl.dot(
                     q, _chunk(k, base + start + BLOCK_N, HEAD, BLOCK_N, DESCRIPTORS).T, input_precision=PRECISION
                 )
                 for start_n in tl.range(start + BLOCK_N, end - BLOCK_N, BLOCK_N):
                     v_before = _chunk(v, base + start_n - BLOCK_N, HEAD, BLOCK_N, DESCRIPTORS)
-                    acc = tl.dot(p, v_before, acc, input_precision=PRECISION)
+                    acc = tl.dot(p.to(q.dtype), v_before, acc, input_precision=PRECISION)
                     k_next = _chunk(k, base + start_n + BLOCK_N, HEAD, BLOCK_N, DESCRIPTORS)
                     following = tl.dot(q, k_next.T, input_precision=PRECISION)
                     s = _visible(s, reach, start_n, BLOCK_N, MASKED)
                     weights, alpha, m_i, l_i = _weights(s, m_i, l_i, scale, EXP2)
                     acc = acc * alpha[:, None]
-                    p = weights.to(q.dtype)
+                    p = weights
+                    if AHEAD == 2:
+                        p = weights.to(q.dtype)
                     s = following
                 v_before = _chunk(v, base + end - 2 * BLOCK_N, HEAD, BLOCK_N, DESCRIPTORS)
-                acc = tl.dot(p, v_before, acc, input_precision=PRECISION)
+                acc = tl.dot(p.to(q.dtype), v_before, acc, input_precision=PRECISION)
                 s = _visible(s, reach, end - BLOCK_N, BLOCK_N, MASKED)
                 weights, alpha, m_i, l_i = _weights(s, m_i, l_i, scale, EXP2)
                 acc = acc * alpha[:, None]
-                p = weights.to(q.dtype)
+                p = weights
+                if AHEAD == 2:
+                    p = weights.to(q.dtype)
             v_last = _chunk(v, base + end - BLOCK_N, HEAD, BLOCK_N, DESCRIPTORS)
-            acc = tl.dot(p, v_last, acc, input_precision=PRECISION)
+            acc = tl.dot(p.to(q.dtype), v_last, acc, input_precision=PRECISION)
     else:
         for start_n in tl.range(start, end, BLOCK_N):
             s = tl.dot(q, _chunk(k, base + start_n, HEAD, BLOCK_N, DESCRIPTORS).T, input_precision=PRECISION)
@@ -153,7 +159,7 @@ def steps_kernel(
             )  # fmt: skip
             acc, m_i, l_i = _attend(
                 acc, m_i, l_i, q_tile, k, v, base, below, end, reach, scale,
-                HEAD, BLOCK_N, True, EXP2, DESCRIPTORS, False, PRECISION,
+                HEAD, BLOCK_N, True, EXP2, DESCRIPTORS, 0, PRECISION,
             )  # fmt: skip
         else:
             acc, m_i, l_i = _attend(

@@ -32,6 +32,7 @@ TILES = {
 STAGES = (2, 3, 4)
 ORDERS = [(long_first, group) for long_first in (True, False) for group in (1, 4, 8)]
 ROUNDS = 2
+AHEAD = {0: "no", 1: "yes, p carried in float32", 2: "yes, p carried in q.dtype"}
 KEPT = 8  # settings of each head dimension that the table shows
 REORDERED = 2  # settings of each head dimension that are tried in every order
 
@@ -44,14 +45,14 @@ class Setting:
     block_n: int
     warps: int
     stages: int
-    ahead: bool
+    ahead: int
     long_first: bool = True
     group: int = 4
 
     def __str__(self) -> str:
         order = f"{'long' if self.long_first else 'short'} first of {self.group}"
-        ahead = ", scores ahead" if self.ahead else ""
-        return f"{self.block_m} x {self.block_n}, {self.warps} warps, {self.stages} stages{ahead}, {order}"
+        ahead = AHEAD[self.ahead]
+        return f"{self.block_m} x {self.block_n}, {self.warps} warps, {self.stages} stages, ahead: {ahead}; {order}"
 
     def variant(self, problem: Problem) -> Variant:
         settings = {
@@ -70,12 +71,12 @@ class Setting:
             f'"num_stages": {self.stages}, "descriptors": True, "programs": 0}}'
         )
         order = f"GROUP = {self.group}, {'long' if self.long_first else 'short'} tiles first"
-        return f"{launch}; scores ahead: {'yes' if self.ahead else 'no'}; {order}"
+        return f"{launch}; scores ahead: {AHEAD[self.ahead]}; {order}"
 
 
 def launches(head: int) -> list[Setting]:
     """All launches of a head dimension, with the order of tiles that the solution has."""
-    chosen = itertools.product(TILES[head], STAGES, (False, True))
+    chosen = itertools.product(TILES[head], STAGES, AHEAD)
     return [Setting(*tile, stages, ahead) for tile, stages, ahead in chosen]
 
 

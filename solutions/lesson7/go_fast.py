@@ -51,27 +51,25 @@ def attend_ahead(acc, m_i, l_i, q, k, v, base, start, end, scale, BLOCK_N: tl.co
     """As `attend` without a mask, with the scores of the next chunk under way during the softmax of this one.
 
     Each turn begins with the weighted sum of the chunk before, which is waited for, and then sends off the scores of
-    the chunk to come, which are not: Triton waits for them in the next turn, since nothing before that reads them.
+    the chunk to come, which are not: Triton waits for them in the next turn, since nothing before that reads them.  p
+    is carried over in float32, which stays in registers; Triton takes rounded weights through shared memory.
     """
     if start < end:
         s = tl.dot(q, k.load([base + start, 0]).T)  # (BLOCK_M, BLOCK_N)
         p, alpha, m_i, l_i = weigh(s, m_i, l_i, scale)
         acc = acc * alpha[:, None]
-        p = p.to(q.dtype)
         if start + BLOCK_N < end:
             s = tl.dot(q, k.load([base + start + BLOCK_N, 0]).T)
             for start_n in tl.range(start + BLOCK_N, end - BLOCK_N, BLOCK_N):
-                acc = tl.dot(p, v.load([base + start_n - BLOCK_N, 0]), acc)
+                acc = tl.dot(p.to(q.dtype), v.load([base + start_n - BLOCK_N, 0]), acc)
                 following = tl.dot(q, k.load([base + start_n + BLOCK_N, 0]).T)
-                weights, alpha, m_i, l_i = weigh(s, m_i, l_i, scale)
+                p, alpha, m_i, l_i = weigh(s, m_i, l_i, scale)
                 acc = acc * alpha[:, None]
-                p = weights.to(q.dtype)
                 s = following
-            acc = tl.dot(p, v.load([base + end - 2 * BLOCK_N, 0]), acc)
-            weights, alpha, m_i, l_i = weigh(s, m_i, l_i, scale)
+            acc = tl.dot(p.to(q.dtype), v.load([base + end - 2 * BLOCK_N, 0]), acc)
+            p, alpha, m_i, l_i = weigh(s, m_i, l_i, scale)
             acc = acc * alpha[:, None]
-            p = weights.to(q.dtype)
-        acc = tl.dot(p, v.load([base + end - BLOCK_N, 0]), acc)
+        acc = tl.dot(p.to(q.dtype), v.load([base + end - BLOCK_N, 0]), acc)
     return acc, m_i, l_i
 
 

@@ -98,3 +98,26 @@ def test_every_step_on_or_off_gives_the_same_attention() -> None:
         [sys.executable, "-c", EVERY_VARIANT, str(ROOT)], capture_output=True, text=True, env=environment, timeout=300
     )
     assert done.stdout.strip() == "all right", done.stderr[-2000:]
+
+
+def test_rows_with_launches_have_a_cell_for_every_title(attention: ModuleType) -> None:
+    shape, spread = attention.SMALL[0], Spread(1e-5, 1e-5, 2e-5)
+    rows = [
+        attention.Row(shape, "torch flash", 0.0, spread, launched=5e-5, replayed=1e-5),
+        attention.Row(shape, "Triton reference", 0.0, spread, launched=7e-5),
+        attention.Row(shape, "Everest", 1.0, note="WRONG: error 1"),
+    ]
+    made = [line for line in attention.lines(attention.Table("Small sizes", rows)) if line.startswith("|")]
+    assert len({line.count("|") for line in made}) == 1
+    assert made[2].endswith("| 50.0 | 10.0 |")
+    assert made[3].endswith("| 70.0 |  |")
+
+
+def test_a_backward_pass_is_counted_with_five_products(attention: ModuleType) -> None:
+    row = attention.Row(attention.LARGE[0], "torch flash", 0.0, Spread(1e-3, 1e-3, 1e-3))
+    forward, backward = (
+        next(line for line in attention.lines(attention.Table("x", [row], products)) if "| torch flash |" in line)
+        for products in (2, 5)
+    )
+    assert "| 550 |" in forward
+    assert "| 1374 |" in backward

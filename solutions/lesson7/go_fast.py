@@ -33,27 +33,23 @@ AHEAD_FROM = tl.constexpr(128)  # from this HEAD on, scores are worked out besid
 GROUP = tl.constexpr(4)  # with a causal mask, so many heads take their longest tiles first, together
 
 
-@triton.jit
+@triton.jit()
 def weigh(s, m_i, l_i, scale):
-    """A chunk's weights p (BLOCK_M, BLOCK_N), alpha for what came before, and the new m_i and l_i (BLOCK_M,).
-
-    exp2 is what the hardware has. log2(e) is in the scale, and the scale is applied where the maximum is taken off: a
-    single multiply-add for each score.
-    """
+    """A chunk's weights p (BLOCK_M, BLOCK_N), alpha for what came before, and the new m_i and l_i (BLOCK_M,)."""
+    # exp2 is what the hardware has. log2(e) is in the scale, and the scale is applied where the maximum is taken off: a
+    # single multiply-add for each score.
     m_new = tl.maximum(m_i, tl.max(s, 1) * scale)
     p = tl.math.exp2(s * scale - m_new[:, None])
     alpha = tl.math.exp2(m_i - m_new)
     return p, alpha, m_new, l_i * alpha + tl.sum(p, 1)
 
 
-@triton.jit
+@triton.jit()
 def attend_ahead(acc, m_i, l_i, q, k, v, base, start, end, scale, BLOCK_N: tl.constexpr):
-    """As `attend` without a mask, with the scores of the next chunk under way during the softmax of this one.
-
-    Each turn begins with the weighted sum of the chunk before, which is waited for, and then sends off the scores of
-    the chunk to come, which are not: Triton waits for them in the next turn, since nothing before that reads them.  p
-    is carried over in float32, which stays in registers; Triton takes rounded weights through shared memory.
-    """
+    """As `attend` without a mask, with the scores of the next chunk under way during the softmax of this one."""
+    # Each turn begins with the weighted sum of the chunk before, which is waited for, and then sends off the scores of
+    # the chunk to come, which are not: Triton waits for them in the next turn, since nothing before that reads them.  p
+    # is carried over in float32, which stays in registers; Triton takes rounded weights through shared memory.
     if start < end:
         s = tl.dot(q, k.load([base + start, 0]).T)  # (BLOCK_M, BLOCK_N)
         p, alpha, m_i, l_i = weigh(s, m_i, l_i, scale)
@@ -70,7 +66,7 @@ def attend_ahead(acc, m_i, l_i, q, k, v, base, start, end, scale, BLOCK_N: tl.co
             p, alpha, m_i, l_i = weigh(s, m_i, l_i, scale)
             acc = acc * alpha[:, None]
         acc = tl.dot(p.to(q.dtype), v.load([base + end - BLOCK_N, 0]), acc)
-    return acc, m_i, l_i
+    return acc, m_i, l_i  # to the loop at the diagonal
 
 
 ### END SOLUTION

@@ -9,7 +9,7 @@ import math
 
 import torch
 
-LOG2E = 1.4426950408889634
+_TO_BASE_2 = math.log2(math.e)
 
 
 def _attention(case, inputs, scale=None, first_head=False, sees=None, divided=True, lse=lambda x: x):
@@ -37,7 +37,7 @@ def log2e_forgotten(case, inputs):
 
     exp(x) is 2 to the power of x * log2(e). Where does log2(e) come in, and is it there for alpha as well as for p?
     """
-    return _attention(case, inputs, scale=case["scale"] / LOG2E)
+    return _attention(case, inputs, scale=case["scale"] / _TO_BASE_2)
 
 
 def lse_in_base_2(case, inputs):
@@ -45,7 +45,7 @@ def lse_in_base_2(case, inputs):
 
     m_i may be kept in powers of two; lse is the natural logarithm. What takes one to the other?
     """
-    return _attention(case, inputs, lse=lambda x: x * LOG2E)
+    return _attention(case, inputs, lse=lambda x: x * _TO_BASE_2)
 
 
 def causal_strict(case, inputs):

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 from autograder.axes import Axis, read_axes
+from autograder.bench_table import Bench, Settings, Speed, read_bench, read_settings, read_speed
 from autograder.errors import CourseError, UsageError
 from autograder.probes import View, read_probes
 from autograder.toml_table import Table
@@ -32,6 +33,8 @@ COMPARE_KINDS = ("close", "exact", "twice")
 DEVICES = ("cpu", "cuda")
 # The compute capabilities of Nvidia's GPUs that Triton lowers for.
 GPU_TARGETS = tuple(f"sm_{number}" for number in (75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121))
+# What a hand-in calls the literal that says how its kernel is launched, where an exercise has [settings].
+LAUNCH = "LAUNCH"
 _ID = re.compile(r"\w[\w-]*")
 
 
@@ -52,6 +55,9 @@ class Check:
     ``launch.py`` give them meaning.  ``devices`` are those on which the check runs.  Inputs are made from a seed of its
     own, or of ``seed_of``.  On a GPU with less than ``gpu_memory`` GiB it is left out.  The bar is ``slack`` times the
     usual one.
+
+    A check with ``at_least`` has no case: it passes where the kernel is that many times as fast as what [speed]
+    compares it with.
     """
 
     id: str
@@ -64,6 +70,7 @@ class Check:
     seed_of: str = ""
     gpu_memory: float = 0.0
     slack: float = 1.0
+    at_least: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +84,8 @@ class Exercise:
     that count for nothing and are run after a failure: to tell mistakes apart, or to be shown as ``views``.
     ``traces`` are the cases that `grade trace` shows.  ``shrink`` says what in a case may be made smaller, and what it
     may be made at the least; a text names the setting that it stays a multiple of.  ``terms`` are words for what traces
-    show: settings of a case, and columns of the table.
+    show: settings of a case, and columns of the table.  ``bench``, ``speed`` and ``settings`` say how it is measured.
+    Without ``gpu_targets`` it is compiled for the GPU at hand alone.
     """
 
     id: str
@@ -104,6 +112,10 @@ class Exercise:
     traces: tuple[Check, ...] = ()
     shrink: Mapping[str, int | float | bool | str] = field(default_factory=lambda: MappingProxyType({}))
     terms: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    gpu_targets: bool = True
+    bench: Bench | None = None
+    speed: Speed | None = None
+    settings: Settings | None = None
 
     @property
     def launch(self) -> Path:
@@ -112,6 +124,25 @@ class Exercise:
     @property
     def oracle(self) -> Path:
         return self.folder / "oracle.py"
+
+    @property
+    def bench_file(self) -> Path:
+        """What it is measured against; there where ``bench`` is."""
+        return self.folder / "bench.py"
+
+    @property
+    def races(self) -> tuple[Check, ...]:
+        """The checks on its speed, which are no part of ``checks`` and have no case of their own."""
+        return tuple(
+            Check(step.id, TIERS[-1], step.weight, step.proves, MappingProxyType({}), ("cuda",), at_least=step.at_least)
+            for step in (self.speed.steps if self.speed is not None else ())
+        )
+
+    @property
+    def handed(self) -> tuple[str, ...]:
+        """The names in a lifted module that its launch file is given."""
+        names = tuple(function.name for function in self.functions)
+        return (*names, LAUNCH) if self.settings is not None else names
 
     @property
     def mistakes(self) -> Path:
@@ -139,8 +170,8 @@ class Exercise:
             CourseError: a file of the exercise cannot be read.
         """
         found = hashlib.sha256()
-        for path in (self.folder / "exercise.toml", self.launch, self.oracle, self.mistakes):
-            if path == self.mistakes and not path.exists():
+        for path in (self.folder / "exercise.toml", self.launch, self.oracle, self.mistakes, self.bench_file):
+            if path in (self.mistakes, self.bench_file) and not path.exists():
                 continue
             try:
                 found.update(path.read_bytes() + b"\0")
@@ -379,6 +410,7 @@ def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
     table = Table.read(folder / "exercise.toml")
     compare = table.mapping("compare")
     probes = read_probes(table, compare, DEVICES, _case)
+    bench = read_bench(table, _case)
     functions = []
     for entry in table.tables("functions"):
         functions.append(_function(entry))
@@ -407,6 +439,10 @@ def _load_exercise(root: Path, lesson: int, exercise_id: str) -> Exercise:
         traces=_read_traces(table),
         shrink=MappingProxyType(table.mapping("shrink", {})),
         terms=MappingProxyType(table.mapping("terms", {})),
+        gpu_targets=table.flag("gpu_targets", True),
+        bench=bench,
+        speed=read_speed(table, bench),
+        settings=read_settings(table),
         folder=folder,
     )
     table.finish()
@@ -483,7 +519,7 @@ def _check_course(course: Course, path: Path) -> None:
             raise CourseError(f"{where}: needs {unknown[0]!r}, which is no earlier exercise of the course.")
         if not exercise.functions or not exercise.checks or exercise.points <= 0:
             raise CourseError(f"{where}: an exercise has at least one function, one check, and points above 0.")
-        _check_ids((*exercise.checks, *exercise.traces), str(where))
+        _check_ids((*exercise.checks, *exercise.races, *exercise.traces), str(where))
         if not exercise.compare:
             raise CourseError(f"{where}: [compare] must name every output and how it is compared.")
         seen.add(exercise.id)

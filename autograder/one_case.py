@@ -61,7 +61,7 @@ def case_job(plan: Plan, module: CompactModule, checks: tuple[CheckJob, ...], de
         launch=str(plan.exercise.launch),
         file_name=plan.exercise.file,
         module=module.text,
-        functions=tuple(function.name for function in plan.exercise.functions),
+        functions=plan.exercise.handed,
         checks=checks,
         device=device,
         allow_atomics=plan.exercise.allow_atomics,

@@ -9,14 +9,14 @@ import contextlib
 import difflib
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
-from autograder.catalogue import TIERS, Check, Course, Exercise, load_hidden
+from autograder.catalogue import LAUNCH, TIERS, Check, Course, Exercise, load_hidden
 from autograder.errors import CourseError
 from autograder.handin import HandIn, Place, Source, defined_again, defined_names, definitions, read_handin
-from autograder.lift import CompactModule, LiftedFile, Wanted, lift
+from autograder.lift import CompactModule, LaunchSettings, LiftedFile, Problem, Wanted, launch_settings, lift
 from autograder.release.stubs import pristine_stubs, stub_files
 
 _SHOWN = 4  # places of a function that is defined again and again
@@ -69,6 +69,7 @@ class Plan:
     line: int | None = None
     remarks: tuple[str, ...] = ()
     unbegun: tuple[str, ...] = ()
+    settings: LaunchSettings = field(default_factory=dict)
 
     @property
     def file(self) -> str | None:
@@ -93,6 +94,11 @@ class Plan:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
+    def races(self) -> tuple[Check, ...]:
+        """The checks on speed."""
+        return tuple(check for check in self.checks if check.at_least is not None)
+
+    @property
     def builds_on(self) -> tuple[str, ...]:
         """Ids of the exercises whose functions this one calls; none where nothing will be run."""
         if self.outcome is not None:
@@ -104,7 +110,8 @@ class Plan:
         assert self.lifted is not None
         names = [function.name for function in self.exercise.functions]
         without = {name for name, owner in self.pieces.items() if owner.id in failed}
-        return self.lifted.compact(names, without)
+        module = self.lifted.compact(names, without)
+        return replace(module, text=module.text + f"{LAUNCH} = {self.settings!r}\n") if self.settings else module
 
     def substitutes(self, failed: Collection[str], reference: Reference | None) -> Mapping[str, str]:
         """The reference's source for each piece of a failed exercise."""
@@ -222,7 +229,7 @@ def _plan(
     reference: Reference | None,
 ) -> Plan:
     hidden = reference.hidden.get(exercise.id, ()) if reference else ()
-    checks = _in_tier_order((*exercise.checks, *hidden))
+    checks = _in_tier_order((*exercise.checks, *hidden, *exercise.races))
     source = handin.sources.get(Place(exercise.lesson, exercise.file))
     if source is None:
         return Plan(exercise, checks, None, None, {}, "not-started", f"There is no {exercise.file} in the hand-in.")
@@ -239,12 +246,17 @@ def _plan(
     others = {function.name: owner for owner in owners if owner.id != exercise.id for function in owner.functions}
     pieces = {name: others[name] for name in _calls(lifted, names, others) if name in others}
     remarks = _remarks(lifted, source, lifted.reachable(names, pieces))
-    if problem := lifted.problem_of(names, pieces):
+    settings: LaunchSettings = {}
+    problem = lifted.problem_of(names, pieces)
+    if problem is None and (wanted := exercise.settings) is not None:
+        read = launch_settings(source.text, LAUNCH, wanted.by, wanted.of, wanted.allowed)
+        problem, settings = (read, {}) if isinstance(read, Problem) else (None, read)
+    if problem is not None:
         draft = Plan(exercise, checks, source, lifted, pieces)
         message = draft.locate(problem.message, problem.line)
         return Plan(exercise, checks, source, lifted, pieces, problem.outcome, message, line, remarks)
     unbegun = tuple(name for name in names if stubs.as_handed_out(exercise, lifted, name))
-    return Plan(exercise, checks, source, lifted, pieces, None, "", line, remarks, unbegun)
+    return Plan(exercise, checks, source, lifted, pieces, None, "", line, remarks, unbegun, settings)
 
 
 def _first_line(lifted: LiftedFile, text: str, names: Sequence[str]) -> int | None:

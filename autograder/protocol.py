@@ -155,6 +155,9 @@ class Job:
     whatever the same child may have to run later on, beside this job's own checks.  ``recording`` is the size in bytes
     that a check's recording may have; with 0 nothing is recorded.  ``gpu_share`` is the part of the GPU's memory
     that the largest check takes, where it is much: the pool runs no more of those at once than fit.
+
+    With ``bench``, the path of an exercise's bench.py, checks are not run but measured, against the ``baselines`` that
+    are functions there: no outputs come back, only measurements (`autograder.worker.measuring`).
     """
 
     launch: str
@@ -170,6 +173,8 @@ class Job:
     programme: Programme = field(default_factory=dict)
     recording: int = 0
     gpu_share: float = 0.0
+    bench: str = ""
+    baselines: tuple[str, ...] = ()
 
     @property
     def whole_programme(self) -> Programme:
@@ -224,6 +229,8 @@ def encode_job(job: Job, folder: str) -> bytes:
         },
         "unasked": job.unasked,
         "recording": job.recording,
+        "bench": job.bench,
+        "baselines": list(job.baselines),
         "programme": {
             launch: {id: dict(case) for id, case in cases.items()} for launch, cases in job.programme.items()
         },
@@ -251,6 +258,8 @@ def decode_job(header: Mapping[str, Any], payload: memoryview) -> tuple[Job, str
         limits=Limits(**header["limits"]),
         unasked=header["unasked"],
         recording=header["recording"],
+        bench=header["bench"],
+        baselines=tuple(header["baselines"]),
         programme=header["programme"],
     )
     return job, header["folder"]

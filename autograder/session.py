@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder import __version__, devices, scoring
+from autograder import __version__, devices, racing, scoring
 from autograder.catalogue import Check, Course, Exercise
 from autograder.gpu_targets import TargetVerdict
 from autograder.kept import Kept, key_of
@@ -60,8 +60,9 @@ class Request:
     ``thorough`` finishes a tier after a failure in it, so that a report can show all of the tier; without it an
     exercise ends with its first failed check.  ``diagnose`` looks for the mistake behind a failure, on the checks that
     were left out as well; with ``clues`` it runs the probes that are there to be shown, too.  Without
-    ``targets`` the check on GPU targets is left out, whatever the grader does otherwise.  Without ``remembered`` its
-    checks are run, though the same source may have been graded before.
+    ``targets`` the check on GPU targets is left out, whatever the grader does otherwise, and without ``races`` all
+    checks on speed are, as if the exercise had none.  Without ``remembered`` its checks are run, though the same
+    source may have been graded before.
     """
 
     handin: Path
@@ -75,6 +76,7 @@ class Request:
     repro_options: str = ""
     targets: bool = True
     remembered: bool = True
+    races: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +172,8 @@ class Grader:
             WorkerError: the worker is gone.
         """
         plans, notes = plan_exercises(self.course, request.handin, request.exercises, request.reference)
+        if not request.races:
+            plans = tuple(racing.without_races(plan) for plan in plans)
         if self.device == "cuda":
             plans = tuple(_that_fit(plan, _gpu_memory()) for plan in plans)
         self._targets.prepare(self._to_lower(plans, request))
@@ -205,7 +209,7 @@ class Grader:
         """
         plans, _ = plan_exercises(self.course, request.handin, request.exercises, request.reference)
         for plan in plans:
-            if plan.outcome is None:
+            if plan.outcome is None and plan.exercise.gpu_targets:
                 module = plan.module(())
                 verdict = self._targets.lowered(plan.exercise, self._job(plan, module, (), request), full=True)
                 yield plan.exercise, replace(verdict, line=module.student_line(verdict.line))
@@ -216,7 +220,7 @@ class Grader:
             launch=str(plan.exercise.launch),
             file_name=plan.exercise.file,
             module=module.text,
-            functions=tuple(function.name for function in plan.exercise.functions),
+            functions=plan.exercise.handed,
             checks=(),
             substitutes=plan.substitutes(failed, request.reference),
             device=self.device,
@@ -228,7 +232,9 @@ class Grader:
         """All that may be run for these plans, by launch file and check."""
         return {
             str(plan.exercise.launch): {
-                check.id: check.case for check in (*plan.checks, *plan.exercise.probes) if self.device in check.devices
+                check.id: check.case
+                for check in (*plan.checks, *plan.exercise.probes)
+                if self.device in check.devices and check.at_least is None
             }
             for plan in plans
             if plan.outcome is None and self._runnable(plan)
@@ -266,6 +272,8 @@ class Grader:
         if not runnable:
             device = "a CUDA GPU" if self.device == "cpu" else "the CPU"
             return scoring.not_run(plan, "skipped", f"Runs only on {device}.", counts=False)
+        if too_old := racing.too_old(plan.exercise):
+            return scoring.not_run(plan, "skipped", too_old, counts=False)
         if failed and request.reference is None:
             return scoring.not_run(plan, "skipped", f"Calls {' and '.join(failed)}, which has to pass first.")
         module = plan.module(failed)
@@ -292,8 +300,15 @@ class Grader:
                 run.early(scoring.scored(plan, results_of(verdicts), None, message, seconds, self.device, repro))
 
         findings = self._verdicts(plan, job, runnable, run, decided)
-        checks = results_of(findings.verdicts)
-        if not request.targets:
+        verdicts = findings.verdicts
+        if (
+            any(check.at_least is not None for check in plan.checks)
+            and len(verdicts) == len(runnable)
+            and racing.all_pass(verdicts)
+        ):
+            verdicts = {**verdicts, **racing.race(plan.exercise, job, run.crew)}
+        checks = results_of(verdicts)
+        if not request.targets or not plan.exercise.gpu_targets:
             targets = None
         elif not failed and plan.exercise.id in lowerings:
             targets = lowerings[plan.exercise.id].result()
@@ -323,14 +338,15 @@ class Grader:
         """The checks that this device can run, of a plan that it can run."""
         if self.device not in plan.exercise.devices:
             return ()
-        return [check for check in plan.checks if self.device in check.devices]
+        return [check for check in plan.checks if self.device in check.devices and check.at_least is None]
 
     def _to_lower(self, plans: Sequence[Plan], request: Request) -> Iterator[tuple[Exercise, Job]]:
         """What is lowered whatever the checks say; pieces first, as whole kernels wait for them."""
         if self._targets.ahead_of_checks and request.targets:
             whole = {plan.exercise.id for plan in plans if plan.outcome is None}
             for plan in sorted(plans, key=lambda plan: len(plan.builds_on)):
-                if whole.issuperset({plan.exercise.id, *plan.builds_on}) and self._runnable(plan):
+                wanted = plan.exercise.gpu_targets and self._runnable(plan)
+                if wanted and whole.issuperset({plan.exercise.id, *plan.builds_on}):
                     yield plan.exercise, self._job(plan, plan.module(()), (), request)
 
     def _verdicts(self, plan: Plan, job: Job, checks: Sequence[Check], run: _Run, decided: Decided) -> Findings:

@@ -103,6 +103,14 @@ class Table:
             raise CourseError(f"{self._where}: {key!r} must be a list of tables.")
         return [Table(value, f"{self._where}: [[{key}]] {number}") for number, value in enumerate(values, 1)]
 
+    def value(self, key: str) -> int | float | bool | str:
+        """A number, a flag or a text."""
+        value: int | float | bool | str = self._get(key, (int, float, str) if not self._is_flag(key) else bool, None)
+        return value
+
+    def _is_flag(self, key: str) -> bool:
+        return isinstance(self._values.get(key), bool)
+
     def choice(self, key: str, allowed: tuple[str, ...]) -> str:
         value = self.text(key)
         if value not in allowed:

@@ -16,6 +16,7 @@ from click.shell_completion import CompletionItem
 from autograder import __version__
 from autograder.attempts import Memory
 from autograder.catalogue import Course, Exercise
+from autograder.cli._bench import bench
 from autograder.cli._cases import check_one_case, only_exercise, print_smallest, repro_options, shown_folder
 from autograder.cli._completion import complete_checks, complete_exercises, complete_lessons, completion_command
 from autograder.cli._doctor import doctor
@@ -94,6 +95,7 @@ def cli() -> None:
       grade watch                  grade on every save
       grade hint score_mask        the first of three hints
       grade trace flash_attention  a streaming kernel's state, chunk by chunk
+      grade bench flash_attention  its speed beside torch's, on a GPU
       grade submit                 make the zip to hand in
       grade doctor                 what this machine has, and what it lacks
     """
@@ -371,6 +373,7 @@ cli.add_command(list_exercises)
 cli.add_command(submit)
 cli.add_command(doctor)
 cli.add_command(trace)
+cli.add_command(bench)
 cli.add_command(watch)
 cli.add_command(completion_command("grade"))
 

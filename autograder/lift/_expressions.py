@@ -256,7 +256,7 @@ class Expressions:
             self.expression(function.value)
             if function.attr in self.forbidden_tl:
                 raise Refusal(node.lineno, _reasons.whole_work("." + function.attr))
-            if function.attr not in _allow.METHODS:
+            if function.attr not in _allow.METHODS and f".{function.attr}" not in self.extra_tl:
                 raise Refusal(node.lineno, _reasons.attribute(function.attr))
             self._axis(node, function.attr)
             self.arguments(node, _allow.KEYWORDS)

@@ -113,6 +113,27 @@ class Crew:
                 check = job.checks[done]
                 go_on = settle(self._second_try(job, check) if blame.doubtful else blame.reply)
 
+    def run_alone(self, job: Job, carry_on: CarryOn) -> None:
+        """Run a job's checks in order in fresh children, with nothing beside them, as `run` does otherwise.
+
+        Raises:
+            WorkerError: the server is gone.
+            WorkStopped: somebody called `stop`.
+        """
+        done = 0
+
+        def settle(reply: CheckReply) -> bool:
+            nonlocal done
+            done += 1
+            return carry_on(reply, job.checks[done] if done < len(job.checks) else None)
+
+        go_on = True
+        with self._server.gate.alone():
+            while done < len(job.checks) and go_on:
+                go_on, blame = self._run_child(_without(job, done), settle, fresh=True)
+                if go_on and blame is not None:
+                    go_on = settle(blame.reply)
+
     def close(self) -> None:
         """End all children."""
         with self._lock:

@@ -139,7 +139,7 @@ def _public_files(course: Course) -> Iterator[tuple[str, bytes]]:
     folder = course.root / "course"
     yield "course/course.toml", _read(folder / "course.toml")
     for exercise in course.exercises:
-        for name in _EXERCISE_FILES:
+        for name in (*_EXERCISE_FILES, *((exercise.bench_file.name,) if exercise.bench is not None else ())):
             path = exercise.folder / name
             yield path.relative_to(course.root).as_posix(), _read(path)
         for path in _files_below(exercise.folder):

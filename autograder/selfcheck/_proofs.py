@@ -206,6 +206,7 @@ class SelfCheck:
         cases = [
             (exercise, mutant)
             for exercise in self._exercises
+            if self._grader.device in exercise.devices
             for function in exercise.functions
             for mutant in mutants(self._solution(exercise), function.name)
         ]
@@ -219,6 +220,9 @@ class SelfCheck:
                 survivors[exercise.id].add(mutant.change)
         for exercise in self._exercises:
             listed = equivalent_mutants(self._course, exercise)
+            if self._grader.device not in exercise.devices:
+                proof.skipped += 1
+                continue
             if self._quick:
                 listed = {change: why for change, why in listed.items() if (exercise.id, change) in tried}
             for change in sorted(survivors[exercise.id] - set(listed)):
@@ -272,6 +276,7 @@ class SelfCheck:
                 thorough=self._show is not None,
                 diagnose=diagnose or self._show is not None,
                 clues=self._show is not None,
+                races=False,
             )
             return self._grader.grade(request)
 
@@ -283,7 +288,7 @@ class SelfCheck:
         return (self._course.root / "solutions" / exercise.stub).read_text(encoding="utf-8")
 
     def _grade(self, folder: Path, exercises: tuple[Exercise, ...]) -> RunResult:
-        return self._grader.grade(Request(folder, exercises, reference=self._reference))
+        return self._grader.grade(Request(folder, exercises, reference=self._reference, races=False))
 
     def _present(self, title: str, result: RunResult, options: str) -> None:
         """Show a result; what repeats it is this proof, since nothing of it lies in ``assignments/``."""

@@ -30,10 +30,12 @@ from autograder.worker import interpreter
 from autograder.worker.compiled import measure, poison_undefined_lanes, take_numbers_as_they_come
 from autograder.worker.failures import Failure, explain
 from autograder.worker.faults import refuse_tiles_as_truth
-from autograder.worker.loader import load_kernels, load_launch, student_file
+from autograder.worker.loader import load_bench, load_kernels, load_launch, student_file
+from autograder.worker.measuring import Contest, answer, measure_roof
 from autograder.worker.process import apply_limits, renew_cpu_limit, silence
 from autograder.worker.recorder import Recorder
 from autograder.worker.sandbox import Confinement
+from autograder.worker.timing import clock_of
 
 _MAX_REQUEST = 4 * 1024**3
 
@@ -72,6 +74,7 @@ class _Child:
         self._folder = folder
         self._launches: dict[str, SimpleNamespace] = {}
         self._promise: dict[str, dict[str, Outputs]] = {}
+        self._bench: SimpleNamespace | None = None
         self._jobs = 0
 
     def settle(self, job: Job, confinement: Confinement) -> bool:
@@ -83,6 +86,8 @@ class _Child:
                 except Exception as error:
                     if launch == job.launch:
                         raise _CourseFault(f"{launch}: {error!r}") from error
+            if job.bench:
+                self._load_bench(job)
             try:
                 confinement.enter(self._folder, job.launch, programs=job.device == "cuda")
             except Exception as error:
@@ -94,7 +99,8 @@ class _Child:
         # From here on the student's code runs: the pool takes no outputs but these, and no more faults of the course.
         self._write(encode_promise(self._promise))
         if job.device == "cuda":
-            poison_undefined_lanes()
+            if not job.bench:  # there the kernel runs as it would anywhere
+                poison_undefined_lanes()
             refuse_tiles_as_truth()
         return True
 
@@ -103,7 +109,7 @@ class _Child:
         self._jobs += 1
         place = self._folder / f"job{self._jobs}"
         place.mkdir()
-        runner = _Runner(job, place, self._launches[job.launch], self._promise[job.launch])
+        runner = _Runner(job, place, self._launches[job.launch], self._promise[job.launch], self._bench)
         for number, check in enumerate(job.checks):
             if number == job.unasked:
                 frame = _next_frame(self._stream)
@@ -114,6 +120,14 @@ class _Child:
             if reply.leaving:
                 return None
         return _next_frame(self._stream)
+
+    def _load_bench(self, job: Job) -> None:
+        """Load what is measured against; such a job brings no outputs."""
+        try:
+            self._bench = load_bench(Path(job.bench))
+        except Exception as error:
+            raise _CourseFault(f"{job.bench}: {error!r}") from error
+        self._promise = {launch: {id: {} for id in cases} for launch, cases in self._promise.items()}
 
     def _load(self, launch: str, cases: Mapping[str, Mapping[str, Any]]) -> None:
         loaded = load_launch(Path(launch))
@@ -131,12 +145,21 @@ class _CourseFault(Exception):
 class _Runner:
     """Runs the checks of one job, whose functions are loaded with the first of them."""
 
-    def __init__(self, job: Job, folder: Path, launch: SimpleNamespace, promise: Mapping[str, Outputs]) -> None:
+    def __init__(
+        self,
+        job: Job,
+        folder: Path,
+        launch: SimpleNamespace,
+        promise: Mapping[str, Outputs],
+        bench: SimpleNamespace | None,
+    ) -> None:
         self._job = job
         self._folder = folder
         self._file = student_file(job, folder)
         self._launch_file = launch
         self._promise = promise
+        self._bench = bench
+        self._roof: dict[str, float] = {}
         self._student: SimpleNamespace | None = None
         self._failure: Failure | None = None
         self._recorder: Recorder | None = None
@@ -150,12 +173,31 @@ class _Runner:
         if self._failure is not None:
             return CheckReply(check.id, self._failure.outcome, self._failure.message, self._failure.line)
         renew_cpu_limit(self._job.limits)
-        reply, fatal = self._run_check(check)
+        reply, fatal = self._measure(check) if self._bench is not None else self._run_check(check)
         if self._job.device == "cuda" and not fatal and torch.cuda.memory_reserved() > _MOST_KEPT:
             torch.cuda.empty_cache()  # for other children, which cannot take what torch keeps here
         # A CUDA error sticks to the process, and a launch that broke off may have left the interpreter in a state of
         # its own: the pool goes on with a fresh process.
         return replace(reply, leaving=fatal or (self._job.device == "cpu" and reply.outcome != RAN))
+
+    def _measure(self, check: CheckJob) -> tuple[CheckReply, bool]:
+        assert self._bench is not None
+        assert self._student is not None
+        clock = clock_of(self._job.device)
+        start = time.perf_counter()
+        try:
+            if not self._roof:
+                self._roof = measure_roof(clock, self._job.device)
+            contest = Contest(
+                check.case, self._bench, self._launch_file, self._student, self._job.baselines, clock, self._job.device
+            )
+            reply = answer(check.id, contest, self._roof)
+            if self._job.device == "cuda":
+                torch.cuda.empty_cache()
+        except Exception as error:  # noqa: BLE001 - whatever a kernel raises
+            failure = explain(error, self._file, self._job.module)
+            return CheckReply(check.id, failure.outcome, failure.message, failure.line), failure.fatal
+        return replace(reply, seconds=time.perf_counter() - start), False
 
     def _run_check(self, check: CheckJob) -> tuple[CheckReply, bool]:
         device = self._job.device

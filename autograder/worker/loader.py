@@ -67,6 +67,13 @@ def load_launch(path: Path) -> types.SimpleNamespace:
     return launch
 
 
+def load_bench(path: Path) -> types.SimpleNamespace:
+    """All that the trusted bench.py of an exercise defines."""
+    module: dict[str, Any] = {"__name__": "bench", "__file__": str(path)}
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), module)
+    return types.SimpleNamespace(**module)
+
+
 def preload_launch(path: str) -> None:
     """Load a launch file ahead of the children that need it; should that fail, they will say how."""
     with contextlib.suppress(Exception):

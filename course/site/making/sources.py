@@ -77,5 +77,5 @@ def _lesson_tree(course: Course) -> str:
     names = "\n".join(f"/lessons/lesson{lesson.number}" for lesson in course.lessons)
     return (
         f"```{{toctree}}\n:hidden:\n:caption: Lessons\n\n{names}\n```\n\n"
-        "```{toctree}\n:hidden:\n:caption: To explore\n\n/playground\n/surgery-map\n```\n"
+        "```{toctree}\n:hidden:\n:caption: To explore\n\n/playground\n/surgery-map\n/roof\n```\n"
     )

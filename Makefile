@@ -1,7 +1,7 @@
 # Two commands for a fresh machine: `make grade` and `make test`.  Both set up .venv first.
 .DEFAULT_GOAL := help
-.PHONY: help setup grade test test-exhaustive test-cluster test-colab check selfcheck stubs notebooks site check-site test-site \
-	bench clean
+.PHONY: help setup grade test test-exhaustive test-cluster test-colab check selfcheck stubs notebooks site check-site \
+	test-site-quick test-site bench clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -80,6 +80,9 @@ site: $(VENV)/.installed-site $(SITE) ## build the course's pages, build/site/ht
 check-site: $(VENV)/.installed-site $(SITE) ## build the pages with warnings as errors; links, sizes, leaks. No browser
 	$(BIN)/python -m pytest -m site tests/site/test_pages.py
 
+test-site-quick: $(VENV)/.installed-site $(SITE) ## check-site, and in chromium the playground, hints and phones; a minute
+	$(BIN)/python -m pytest $(PARALLEL) -m site -k 'not axe or playground' tests/site/test_pages.py tests/browser
+
 test-site: $(VENV)/.installed-site $(SITE) ## tests of pages and notebooks; those in a browser need chromium
 	$(BIN)/python -m pytest -m site tests/site tests/browser
 
@@ -87,9 +90,8 @@ $(VENV)/.installed-site: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[site]'
 	@touch $@
 
-$(SITE): course/site/package.json course/site/package-lock.json
-	command -v npm >/dev/null || { echo "The pages need node and npm (apt-get install nodejs npm)."; exit 2; }
-	npm ci --prefix course/site --no-audit --no-fund --loglevel=error
+$(SITE): course/site/package.json course/site/package-lock.json | $(VENV)/.installed-site
+	$(BIN)/npm ci --prefix course/site --no-audit --no-fund --loglevel=error
 	@touch $@
 
 check: setup ## lint, types, import rules, spelling

@@ -50,7 +50,8 @@ class Check:
 
     ``case`` holds plain numbers, booleans and strings: shapes, flags and the kind of data; ``oracle.py`` and
     ``launch.py`` give them meaning.  ``devices`` are those on which the check runs.  Inputs are made from a seed of its
-    own, or of ``seed_of``.  On a GPU with less than ``gpu_memory`` GiB it is left out.
+    own, or of ``seed_of``.  On a GPU with less than ``gpu_memory`` GiB it is left out.  The bar is ``slack`` times the
+    usual one.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Check:
     hidden: bool = False
     seed_of: str = ""
     gpu_memory: float = 0.0
+    slack: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +326,10 @@ def read_checks(table: Table, hidden: bool = False) -> tuple[Check, ...]:
             devices=entry.choices("devices", DEVICES),
             hidden=hidden,
             gpu_memory=entry.number("gpu_memory", 0.0),
+            slack=entry.number("slack", 1.0),
         )
+        if check.slack < 1.0:
+            raise CourseError(f"{entry.where}: 'slack' widens the bar of {check.id}, so it must be at least 1.")
         entry.finish()
         checks.append(check)
     return tuple(checks)

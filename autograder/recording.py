@@ -44,7 +44,7 @@ class Pass:
 
     ``loop`` is the loop's line in ``function``, ``program`` the number of the program in its grid.  ``variables`` are
     the local variables that hold a tile, ``loads`` the rows loaded from each tensor since the event before, by name:
-    the first and last of each run of rows.
+    the first and last of each run of rows.  Rows lie along the last axis, and are counted through all others.
     """
 
     program: int

@@ -136,7 +136,7 @@ def _traced(
     program = _program(expected, recording, verdict, request)
     right = verdict.outcome == "pass"
     functions = [function.name for function in plan.exercise.functions]
-    outputs = {name: from_raw(raw) for name, raw in reply.outputs.items()}
+    outputs = expected.own_by_row({name: from_raw(raw) for name, raw in reply.outputs.items()})
     compared = compare_states(expected, recording, functions, program, request.row, outputs)
     notes = [_TOO_MUCH] if recording.cut else []
     if compared is None:
@@ -211,14 +211,13 @@ def _program(expected: Expected, recording: Recording, verdict: Verdict, request
         return program
     if request.program is not None:
         return request.program
-    rows = verdict.where["rows"] if verdict.where is not None else []
-    program = expected.program_of(rows[0][0], programs) if rows else None
+    program = expected.program_of(expected.row_of(verdict.where), programs) if verdict.where is not None else None
     return program if program is not None else programs[0]
 
 
 def _elsewhere(expected: Expected, program: int, case: Case, reply: CheckReply, request: TraceRequest) -> str:
     """A sentence, if the rows that were asked for are right and others are not."""
-    if request.row is None and request.program is None:
+    if expected.has_heads or (request.row is None and request.program is None):
         return ""
     first, rows, _ = expected.tile(program)
     looked = (first, first + rows - 1) if request.row is None else (request.row, request.row)
@@ -239,7 +238,7 @@ def _row_shown(compared: Comparison, expected: Expected, verdict: Verdict, reque
     if compared.finding is not None:
         return compared.finding.index[0]
     first, rows, _ = expected.tile(compared.program)
-    wrong = verdict.where["index"][0] if verdict.where is not None else first
+    wrong = expected.row_of_worst(verdict.where) if verdict.where is not None else first
     return wrong if first <= wrong < first + rows else first
 
 
@@ -298,7 +297,7 @@ def _difference(
     )
     number = _chunk(keys, expected)
     more = []
-    if finding.astray is not None:
+    if finding.astray is not None and not expected.has_heads:
         more.append(astray(finding.astray, compared.sequence.loads[finding.step][finding.astray], keys))
     if finding.role is not None:
         variable, held = compared.holders[finding.step][finding.role]

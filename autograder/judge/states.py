@@ -86,13 +86,14 @@ def compare_states(
 ) -> Comparison | None:
     """The best reading of a recording for one program, in all of its rows or in one; None if there is none.
 
-    ``outputs`` are the kernel's.
+    ``outputs`` are the kernel's, by rows.
 
     Raises:
         CourseError: the oracle lacks what traces need.
     """
     judge = _Judge(expected, recording, program, row, outputs or {})
-    found = list(sequences(recording, functions, program, len(expected.stub_names), expected.streamed, expected.keys))
+    parts, keys = len(expected.stub_names), expected.keys_at(program)
+    found = list(sequences(recording, functions, program, parts, expected.streamed, keys))
     if any(sequence.direct for sequence in found):
         found = [sequence for sequence in found if sequence.direct]
     read = [reading for sequence in found for reading in judge.readings(sequence)]

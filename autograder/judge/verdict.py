@@ -165,7 +165,8 @@ class Case:
             same = raw if raw is not None and raw.shape == got.shape else _part_of(raw, got)
             layout = self._layout(name, exact[name])
             of_nan = self._of_nan(name, outputs, measured)
-            comparisons.append(compare(name, kind, got, exact[name], plain[name], same, label, layout, of_nan))
+            slack = self._check.slack
+            comparisons.append(compare(name, kind, got, exact[name], plain[name], same, label, layout, of_nan, slack))
         return comparisons
 
     def _of_nan(self, name: str, outputs: Mapping[str, torch.Tensor], measured: Mapping[str, float]) -> str:

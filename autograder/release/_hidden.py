@@ -18,7 +18,7 @@ from typing import Any
 
 from autograder.catalogue import Course, load_hidden
 from autograder.errors import CourseError
-from autograder.release._syntax import head, is_trivial, key, parse, statement_lists, weight, within
+from autograder.release._syntax import head, is_trivial, key, parse, statement_lists, weight
 from autograder.release.markers import BEGIN, END, find_regions, make_stub
 from autograder.release.stubs import stub_files
 
@@ -71,7 +71,7 @@ class Known:
 
     def key_of(self, node: ast.stmt) -> str | None:
         """The key of a statement that is among these, else None."""
-        if head(node) not in self.heads or not within(node, self.limit):
+        if head(node) not in self.heads or weight(node) > self.limit:
             return None
         found = key([node])
         return found if found in self.keys else None
@@ -136,9 +136,8 @@ def statement_keys(nodes: Sequence[ast.stmt], known: Known) -> list[str | None]:
     return [known.key_of(node) for node in nodes]
 
 
-def windows_of(nodes: Sequence[ast.stmt], known: Known) -> Iterator[tuple[int, int, str]]:
-    """(start, length, key) of every run of consecutive statements each of which is among the ``known`` ones."""
-    keys = statement_keys(nodes, known)
+def windows_of(nodes: Sequence[ast.stmt], keys: Sequence[str | None]) -> Iterator[tuple[int, int, str]]:
+    """(start, length, key) of every run of consecutive statements each of which has a key in ``keys``."""
     for start in range(len(nodes)):
         for end in range(start + 1, len(nodes) + 1):
             if keys[end - 1] is None:
@@ -181,11 +180,11 @@ class _Public:
 
     def windows(self, known: Known) -> set[str]:
         """The windows of all that is shown, as far as they consist of ``known`` statements."""
-        return {item for nodes in self._lists for _, _, item in windows_of(nodes, known)}
+        return {item for nodes in self._lists for _, _, item in windows_of(nodes, statement_keys(nodes, known))}
 
     def granted(self, known: Known) -> set[str]:
         """The windows that the instructor allows by name, however much of a region they are."""
-        return {item for nodes in self._granted_lists for _, _, item in windows_of(nodes, known)}
+        return {item for nodes in self._granted_lists for _, _, item in windows_of(nodes, statement_keys(nodes, known))}
 
 
 def _regions(name: str, text: str, has_stub: bool) -> Iterator[tuple[int, int, str]]:
@@ -210,7 +209,7 @@ def _add_region(hidden: Hidden, where: str, code: str, public: _Public) -> None:
         hidden.statements |= known
         shown, granted = public.windows(known), public.granted(known)
         total = sum(weight(node) for node in body)
-        for start, length, item in windows_of(body, known):
+        for start, length, item in windows_of(body, keys):
             size = sum(weight(node) for node in body[start : start + length])
             # Half a region or more is never public, wherever it stands: a harness may quote a line, not a solution.
             large = 2 * size >= total

@@ -18,6 +18,7 @@ from autograder import trees
 _UNCOUNTED = (ast.expr_context, ast.operator, ast.cmpop, ast.unaryop, ast.boolop)
 _CONTINUES = re.compile(r"\s*(?:else|elif|except|finally|case)\b")
 _CODE_LINE = re.compile(r"[=(\[:]")
+_KEPT = "_weight"
 _LONGEST_BLOCK = 400  # lines; a text of code parses as a whole, so that this only bounds what is tried on prose
 # What may stand before code in comments, quotations, consoles, diffs and tables.
 _PREFIX = re.compile(r"^\s*(?:(?:#:?|>>>|\.\.\.|>|\||[+-](?=\s)|[0-9]+[.)])\s?)+")
@@ -33,8 +34,24 @@ class Line:
 
 
 def weight(node: ast.AST) -> int:
-    """How much a tree says: its nodes, without operators and contexts."""
-    return sum(not isinstance(part, _UNCOUNTED) for part in ast.walk(node))
+    """How much a tree says: its nodes, without operators and contexts.  Kept on the nodes, as trees do not change."""
+    if (known := _kept_weight(node)) is not None:
+        return known
+    waiting = [(node, False)]
+    while waiting:
+        part, ready = waiting.pop()
+        children = [child for child in ast.iter_child_nodes(part) if not isinstance(child, _UNCOUNTED)]
+        if ready:
+            vars(part)[_KEPT] = 1 + sum(vars(child)[_KEPT] for child in children)
+        else:
+            waiting.append((part, True))
+            waiting += [(child, False) for child in children if _kept_weight(child) is None]
+    return weight(node)
+
+
+def _kept_weight(node: ast.AST) -> int | None:
+    """A node's weight if it was worked out before; operators and contexts, which trees share, have none."""
+    return 0 if isinstance(node, _UNCOUNTED) else vars(node).get(_KEPT)
 
 
 def expressions(node: ast.AST) -> Iterator[ast.expr]:
@@ -64,16 +81,6 @@ def head(node: ast.AST) -> tuple[str, ...]:
     if isinstance(called, ast.Attribute):
         return kind, type(value).__name__, called.attr
     return kind, type(value).__name__
-
-
-def within(node: ast.AST, limit: int) -> bool:
-    """Whether a tree's weight is at most ``limit``; looks no further than that."""
-    count = 0
-    for part in ast.walk(node):
-        count += not isinstance(part, _UNCOUNTED)
-        if count > limit:
-            return False
-    return True
 
 
 def key(nodes: Sequence[ast.AST]) -> str:

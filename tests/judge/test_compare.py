@@ -46,6 +46,14 @@ def test_twice_is_twice_torchs_error_and_never_less_than_one_rounding() -> None:
     assert not compare("o", "twice", exact + 1.01 * rounding, exact, exact.half(), None).ok
 
 
+def test_slack_widens_the_bar_of_either_kind() -> None:
+    exact = torch.tensor([0.5, -2.0], dtype=torch.float64)
+    for kind, usual in (("close", 16 * torch.finfo(torch.float32).eps), ("twice", 2 * torch.finfo(torch.float32).eps)):
+        for error, ok in ((2.9, True), (3.1, False)):
+            got = exact + error * usual
+            assert compare("o", kind, got, exact, exact.float(), None, slack=3.0).ok is ok
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
 def test_a_special_value_in_place_of_a_number_never_passes(value: float) -> None:
     exact = torch.ones(4, 3, dtype=torch.float64)

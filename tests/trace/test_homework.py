@@ -1,4 +1,4 @@
-"""Lesson 7's homework keeps the lesson's state: over fewer chunks, behind masked ones, and in 16 bits."""
+"""Lesson 7's homework keeps the lesson's state: over fewer chunks, behind masked ones, in 16 bits, in many heads."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ from .conftest import ROOT, mistake
 
 TraceOf = Callable[[str, str], Traced]
 
-HOMEWORK = ("causal_skip", "half_flash", "sliding_window")
+WITH_HEADS = ("batched_heads", "grouped_query", "attention_bias", "varlen", "paged_kv")
+HOMEWORK = ("causal_skip", "half_flash", "sliding_window", *WITH_HEADS)
+OWN_WAY = ("grouped_query", "unusual/head_by_head")  # keeps a state for each head
 UNUSUAL = sorted(
     (exercise, f"unusual/{path.stem}")
     for exercise in HOMEWORK
     for path in (ROOT / "tests" / "mistakes" / exercise / "unusual").glob("*.py")
+    if (exercise, f"unusual/{path.stem}") != OWN_WAY
 )
 
 # Exercise, mistake, the step and the part that differ first, and words of the line that is blamed.
@@ -33,12 +36,34 @@ DIFFERENT = [
     ("half_flash", "sum_in_half", 0, "l", ".to(v.dtype)"),
     ("sliding_window", "guard_carried_on", 1, "m", "m_i = m_new"),
     ("sliding_window", "acc_not_rescaled", 1, "acc", "acc = acc + tl.dot"),
+    ("batched_heads", "acc_not_rescaled", 1, "acc", "acc = acc + tl.dot"),
+    ("batched_heads", "ghost_columns_unmasked", 2, "l", "l_i = l_i * alpha + tl.sum(p, 1)"),
+    ("grouped_query", "acc_not_rescaled", 1, "acc", "acc = acc + tl.dot"),
+    ("grouped_query", "ghost_columns_unmasked", 2, "l", "l_i = l_i * alpha + tl.sum(p, 1)"),
+    ("attention_bias", "bias_of_the_first_chunk", 1, "m", "m_i = m_new"),
+    ("attention_bias", "bias_of_the_first_head", 1, "m", "m_i = m_new"),
+    ("attention_bias", "guard_missing", 0, "l", "l_i = l_i * alpha + tl.sum(p, 1)"),
+    ("varlen", "acc_not_rescaled", 1, "acc", "acc = acc + tl.dot"),
+    ("varlen", "next_sequence_seen", 2, "m", "m_i = m_new"),
+    ("varlen", "keys_of_the_first_head", 0, "m", "m_i = m_new"),
+    ("paged_kv", "l_not_rescaled", 1, "l", "l_i = l_i + tl.sum(p, 1)"),
+    ("paged_kv", "last_page_taken_whole", 3, "m", "m_i = m_new"),
+    ("paged_kv", "same_page_every_step", 1, "m", "m_i = m_new"),
+]
+
+# Exercise, mistake, and the rows of one head, or of one sequence, in which alone it shows.
+ROWS = [
+    ("attention_bias", "bias_of_the_first_head", range(20, 40)),
+    ("varlen", "next_sequence_seen", range(20)),
+    ("paged_kv", "first_sequences_table", range(6, 12)),
 ]
 
 # Exercise, mistake and words of what is said: the state is right as far as the loop goes.
 LEFT_OUT = [
     ("causal_skip", "diagonal_skipped", "without keys 64-71"),
     ("sliding_window", "start_by_the_last_row", "without keys 0-15 and keys 16-31"),
+    ("varlen", "last_chunk_dropped", "without keys 64-71"),
+    ("paged_kv", "last_page_dropped", "without keys 48-56"),
 ]
 
 
@@ -83,3 +108,31 @@ def test_chunks_that_a_walk_leaves_out_are_named(traced_of: TraceOf, exercise: s
     found = traced_of(exercise, name)
     assert found.outcome == "after"
     assert words in found.cases[-1].message
+
+
+@pytest.mark.parametrize(("exercise", "name", "rows"), ROWS)
+def test_a_row_is_counted_through_all_heads(traced_of: TraceOf, exercise: str, name: str, rows: range) -> None:
+    case = traced_of(exercise, name).cases[-1]
+    assert case.difference is not None
+    assert case.difference.index[0] in rows
+    assert case.row == case.difference.index[0]
+
+
+# Cases that are not for traces: sequences of different lengths, layouts in which keys are no rows, a head of 24 in 32.
+@pytest.mark.parametrize(
+    ("exercise", "case", "outcome"),
+    [
+        ("varlen", "no_queries", "unrecognised"),
+        ("varlen", "ragged", "same"),
+        ("paged_kv", "no_keys", "same"),
+        ("batched_heads", "four_layouts", "same"),
+        ("batched_heads", "packed", "unrecognised"),
+    ],
+)
+@pytest.mark.parametrize("program", [None, 1])
+def test_other_cases_of_a_right_kernel_have_no_difference_either(
+    course: Course, pool: Pool, exercise: str, case: str, outcome: str, program: int | None
+) -> None:
+    request = TraceRequest(ROOT / "solutions", course.exercise(exercise), DEFAULT_SEED, case, (), program)
+    found = trace(course, request, pool)
+    assert found.outcome in (("same", "unrecognised") if program else (outcome,))

@@ -112,7 +112,7 @@ def test_the_difference_is_in_the_document(grade: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("score_mask",), "nothing to trace. Those that have one: online_softmax_update, flash_attention, causal_skip"),
+        (("score_mask",), "nothing to trace. Those that have one: online_softmax_update, flash_attention"),
         (("flash",), "There is no exercise called 'flash'"),
         (
             ("flash_attention", "--case", "x"),

@@ -110,12 +110,16 @@ def _errors(values: Mapping[str, Any]) -> Facts:
     return tuple(facts)
 
 
+_TIMES = {2: "twice", 4: "four times", 8: "eight times", 16: "sixteen times"}
+
+
 def _why(bar: float, torch_error: float | None) -> str:
     """The reason for a bar."""
     if bar == 0:
         return "since this must match exactly"
-    if torch_error is not None and math.isclose(bar, 4 * torch_error, rel_tol=1e-6):
-        return f"four times the error of unfused torch ({torch_error:.2g})"
+    for times, said in _TIMES.items():
+        if torch_error is not None and math.isclose(bar, times * torch_error, rel_tol=1e-6):
+            return f"{said} the error of unfused torch ({torch_error:.2g})"
     return "a few roundings of the largest value"
 
 

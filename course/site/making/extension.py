@@ -151,7 +151,8 @@ class HomeworkList(SphinxDirective):
             lines += [":::::{div} task", ""]
             lines.append(f"{{homework}}`{exercise.id}` [{homework.points(exercise)}]{{.points}}")
             lines.append("")
-            lines += [f"{names} in `{exercise.stub}` · `grade check {exercise.id}`", "", *homework.hints(exercise)]
+            facts = [f"{names} in `{exercise.stub}`", f"`grade check {exercise.id}`", *homework.builds_on(exercise)]
+            lines += [" · ".join(facts), "", *homework.hints(exercise)]
             lines += [":::::", ""]
         return self.parse_text_to_nodes("\n".join(lines))
 
@@ -233,18 +234,20 @@ class LessonCards(SphinxDirective):
         for lesson in course.lessons:
             points = sum(exercise.points for exercise in lesson.exercises if not exercise.optional)
             count = len(lesson.exercises)
-            work = f"{count} exercise{'' if count == 1 else 's'}, {points:g} points"
+            homework_of_it = f"{count} exercise{'' if count == 1 else 's'}, {points:g} points"
             cards.append(
                 f'<li><a href="{_up(self.env.docname)}lessons/lesson{lesson.number}.html">'
                 f'<span class="station" aria-hidden="true">{lesson.number}</span>'
-                f"<span><b>{html.escape(lesson.title)}</b><small>{work}</small></span></a></li>"
+                f"<span><b>{html.escape(lesson.title)}</b><small>{homework_of_it}</small></span></a></li>"
             )
+        total = sum(exercise.points for exercise in course.exercises if not exercise.optional)
+        work = f"<p>{len(course.exercises)} exercises, {total:g} points in all.</p>"
         up, first = _up(self.env.docname), course.lessons[0].number
         buttons = (
             f'<p class="buttons"><a class="button" href="{up}lessons/lesson{first}.html">Begin with lesson {first}</a>'
             f' <a class="button quiet" href="{up}playground.html">Try the playground</a></p>'
         )
-        return [_raw(f'{buttons}<ul class="lesson-cards">{"".join(cards)}</ul>')]
+        return [_raw(f'{buttons}<ul class="lesson-cards">{"".join(cards)}</ul>{work}')]
 
 
 class Playground(SphinxDirective):

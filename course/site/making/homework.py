@@ -36,13 +36,13 @@ def page(course: Course, exercise: Exercise) -> str:
     facts = [f"Lesson {exercise.lesson}", points(exercise), f"{functions} in `{exercise.stub}`"]
     if exercise.optional:
         facts.append("optional")
-    needs = ", ".join(f"{{homework}}`{need}`" for need in exercise.needs)
+    facts += builds_on(exercise)
     return "\n".join(
         [
             heading,
             "",
             "{.facts}",
-            " · ".join(facts) + (f" · builds on {needs}" if needs else ""),
+            " · ".join(facts),
             "",
             _buttons(course, exercise),
             "",
@@ -59,6 +59,12 @@ def page(course: Course, exercise: Exercise) -> str:
 
 def points(exercise: Exercise) -> str:
     return f"{exercise.points:g} point" + ("" if exercise.points == 1 else "s")
+
+
+def builds_on(exercise: Exercise) -> list[str]:
+    """``builds on`` with links to those exercises, in a list; an empty one if there is none."""
+    needs = ", ".join(f"{{homework}}`{need}`" for need in exercise.needs)
+    return [f"builds on {needs}"] if needs else []
 
 
 def hints(exercise: Exercise) -> list[str]:

@@ -98,3 +98,72 @@ def limits(case):
         "total_load.bias": 2 * programs * case["block_m"] * case["seqlen_k"],
         "largest_dimension": max(case["block_m"], case["block_n"], case["head"]),
     }
+
+
+# For `grade trace`: the running state is that of the lesson's kernel, whose oracle tells of it. Rows are counted
+# through all heads, one head's after another's.
+STATE_OF = "flash_attention"
+
+
+def by_row(case, x):
+    """An output as rows, in the order in which `tile` counts them."""
+    return x.flatten(0, 1)
+
+
+def keys_at(case, inputs, program):
+    """Where each key of a program's head lies among the rows of k and v."""
+    first = program % case["heads"] * case["seqlen_k"]
+    return range(first, first + case["seqlen_k"])
+
+
+def tile(case, program):
+    """The first row of a program's query tile, the number of its rows that exist, and its height."""
+    number, head = divmod(program, case["heads"])
+    start = number * case["block_m"]
+    rows = max(0, min(case["block_m"], case["seqlen_q"] - start))
+    return head * case["seqlen_q"] + start, rows, case["block_m"]
+
+
+def chunks(case):
+    """The first and last key of each chunk, in the order of the keys."""
+    starts = range(0, case["seqlen_k"], case["block_n"])
+    return [(first, min(first + case["block_n"], case["seqlen_k"]) - 1) for first in starts]
+
+
+def _scores_and_values(case, inputs, program):
+    """s (rows, seqlen_k) of a program's rows with their bias, -inf for hidden keys, and v (seqlen_k, head)."""
+    first, rows, _ = tile(case, program)
+    head, start = program % case["heads"], first % case["seqlen_q"] if case["seqlen_q"] else 0
+    own = slice(start, start + rows)
+    bias = inputs["bias"].expand(case["heads"], case["seqlen_q"], -1)[head, own, : case["seqlen_k"]]
+    s = case["scale"] * (inputs["q"][head, own] @ inputs["k"][head].T) + bias
+    s = s - inputs["slopes"][head] * distance(case)[own]
+    if case["causal"]:
+        reach = torch.arange(start, start + rows)[:, None] + case["seqlen_k"] - case["seqlen_q"]
+        s = s.masked_fill(torch.arange(case["seqlen_k"])[None, :] > reach, float("-inf"))
+    return s, inputs["v"][head]
+
+
+def states(case, inputs, program, taken):
+    """The state of a program's rows after each step of a loop; ``taken`` holds the keys that each step takes.
+
+    Of the scores s of the keys seen so far: m (rows,) = max s, l (rows,) = sum exp(s - m) and
+    acc (rows, head) = sum exp(s - m) v; before a row sees a key its m = -inf, l = 0 and acc = 0.
+    """
+    s, v = _scores_and_values(case, inputs, program)
+    seen = torch.zeros(s.shape[1], dtype=torch.bool)
+    found = []
+    for keys in taken:
+        seen[list(keys)] = True
+        visible = s.masked_fill(~seen, float("-inf"))
+        m = visible.amax(1)
+        p = torch.exp(visible - torch.where(torch.isinf(m), 0.0, m)[:, None])
+        found.append({"m": m, "l": p.sum(1), "acc": p @ v})
+    return found
+
+
+def given(case, inputs, program, chunk):
+    """What a function that takes a chunk in gets to see of it, by the name that online_softmax_update gives it."""
+    first, last = chunks(case)[chunk]
+    s = _scores_and_values(case, inputs, program)[0][:, first : last + 1]
+    return {"s": torch.nn.functional.pad(s, (0, case["block_n"] - s.shape[1]), value=float("-inf"))}

@@ -96,3 +96,68 @@ def limits(case):
         "total_load.v_pages": all_keys,
         "largest_dimension": max(case["page"], case["head"], case["block_h"]),
     }
+
+
+# For `grade trace`: the running state is that of the lesson's kernel, whose oracle tells of it. A row is a head, counted
+# through all sequences, and a chunk is a page. Each sequence is taken to be as long as the first: keys that it lacks
+# are hidden.
+STATE_OF = "flash_attention"
+STREAMED = ("k_pages", "v_pages")
+
+
+def by_row(case, x):
+    """An output as rows, in the order in which `tile` counts them."""
+    return x.flatten(0, 1)
+
+
+def keys_at(case, inputs, program):
+    """Where each key of a program's sequence lies among the slots of all pages."""
+    pages = inputs["table"][program].tolist()
+    length = int(inputs["seqlens"][program])
+    places = [pages[j // case["page"]] * case["page"] + j % case["page"] for j in range(length)]
+    return places + [-1] * (case["seqlen"] - length)
+
+
+def tile(case, program):
+    """The first row of a program's tile of heads, the number of its rows that exist, and its height."""
+    return program * case["heads"], case["heads"], case["block_h"]
+
+
+def chunks(case):
+    """The first and last key in each page, in the order of the keys."""
+    starts = range(0, case["seqlen"], case["page"])
+    return [(first, min(first + case["page"], case["seqlen"]) - 1) for first in starts]
+
+
+def _scores_and_values(case, inputs, program):
+    """s (heads, seqlen) of a program's sequence, and v (seqlen, head), both in the order of the keys."""
+    places = [place for place in keys_at(case, inputs, program) if place >= 0]
+    k, v = (inputs[name].flatten(0, 1)[torch.tensor(places, dtype=torch.long)] for name in STREAMED)
+    lacking, pad = case["seqlen"] - len(places), torch.nn.functional.pad
+    s = case["scale"] * (inputs["q"][program] @ k.T)
+    return pad(s, (0, lacking), value=float("-inf")), pad(v, (0, 0, 0, lacking))
+
+
+def states(case, inputs, program, taken):
+    """The state of a program's rows after each step of a loop; ``taken`` holds the keys that each step takes.
+
+    Of the scores s of the keys seen so far: m (rows,) = max s, l (rows,) = sum exp(s - m) and
+    acc (rows, head) = sum exp(s - m) v; before a row sees a key its m = -inf, l = 0 and acc = 0.
+    """
+    s, v = _scores_and_values(case, inputs, program)
+    seen = torch.zeros(s.shape[1], dtype=torch.bool)
+    found = []
+    for keys in taken:
+        seen[list(keys)] = True
+        visible = s.masked_fill(~seen, float("-inf"))
+        m = visible.amax(1)
+        p = torch.exp(visible - torch.where(torch.isinf(m), 0.0, m)[:, None])
+        found.append({"m": m, "l": p.sum(1), "acc": p @ v})
+    return found
+
+
+def given(case, inputs, program, chunk):
+    """What a function that takes a chunk in gets to see of it, by the name that online_softmax_update gives it."""
+    first, last = chunks(case)[chunk]
+    s = _scores_and_values(case, inputs, program)[0][:, first : last + 1]
+    return {"s": torch.nn.functional.pad(s, (0, case["page"] - s.shape[1]), value=float("-inf"))}

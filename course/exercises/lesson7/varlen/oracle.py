@@ -87,3 +87,84 @@ def limits(case):
         "total_load.v": elements,
         "largest_dimension": max(case["block_m"], case["block_n"], case["head"]),
     }
+
+
+# For `grade trace`: the running state is that of the lesson's kernel, whose oracle tells of it. Rows are packed ones,
+# counted through all heads, one head's after another's. Each sequence is taken to have as many keys as the longest:
+# those that it lacks are hidden.
+STATE_OF = "flash_attention"
+
+
+def by_row(case, x):
+    """An output as rows, in the order in which `tile` counts them; lse has its heads outermost already."""
+    return x.transpose(0, 1).flatten(0, 1) if x.ndim == 3 else x.flatten()
+
+
+def _place(case, program):
+    """The number of a program's query tile within its sequence, the sequence, and the head."""
+    number, head = divmod(program, case["heads"])
+    return *divmod(number, len(lengths(case["seqlens_q"]))), head
+
+
+def keys_at(case, inputs, program):
+    """Where each key of a program's sequence and head lies among the rows of k and v."""
+    _, sequence, head = _place(case, program)
+    first = sum(lengths(case["seqlens_k"])[:sequence])
+    seqlens_k = lengths(case["seqlens_k"])
+    places = [(first + key) * case["heads"] + head for key in range(seqlens_k[sequence])]
+    return places + [-1] * (max(seqlens_k) - len(places))
+
+
+def tile(case, program):
+    """The first row of a program's query tile, the number of its rows that exist, and its height."""
+    number, sequence, head = _place(case, program)
+    seqlens, start = lengths(case["seqlens_q"]), number * case["block_m"]
+    rows = max(0, min(case["block_m"], seqlens[sequence] - start))
+    return head * sum(seqlens) + sum(seqlens[:sequence]) + start, rows, case["block_m"]
+
+
+def chunks(case):
+    """The first and last key of each chunk, in the order of the keys, counted from the start of a sequence."""
+    seqlen_k = max(lengths(case["seqlens_k"]))
+    starts = range(0, seqlen_k, case["block_n"])
+    return [(first, min(first + case["block_n"], seqlen_k) - 1) for first in starts]
+
+
+def _scores_and_values(case, inputs, program):
+    """s (rows, seqlen_k) of a program's rows, -inf for keys that a row may not see, and v; both of the longest sequence's length."""
+    first, rows, _ = tile(case, program)
+    number, sequence, head = _place(case, program)
+    k, v = (inputs[name].split(lengths(case["seqlens_k"]))[sequence][:, head] for name in "kv")
+    s = case["scale"] * (by_row(case, inputs["q"])[first : first + rows] @ k.T)
+    query = number * case["block_m"] + torch.arange(rows)[:, None]
+    if case["causal"]:
+        keys = torch.arange(k.shape[0])[None, :]
+        s = s.masked_fill(keys > query + k.shape[0] - lengths(case["seqlens_q"])[sequence], float("-inf"))
+    lacking = max(lengths(case["seqlens_k"])) - k.shape[0]
+    pad = torch.nn.functional.pad
+    return pad(s, (0, lacking), value=float("-inf")), pad(v, (0, 0, 0, lacking))
+
+
+def states(case, inputs, program, taken):
+    """The state of a program's rows after each step of a loop; ``taken`` holds the keys that each step takes.
+
+    Of the scores s of the keys seen so far: m (rows,) = max s, l (rows,) = sum exp(s - m) and
+    acc (rows, head) = sum exp(s - m) v; before a row sees a key its m = -inf, l = 0 and acc = 0.
+    """
+    s, v = _scores_and_values(case, inputs, program)
+    seen = torch.zeros(s.shape[1], dtype=torch.bool)
+    found = []
+    for keys in taken:
+        seen[list(keys)] = True
+        visible = s.masked_fill(~seen, float("-inf"))
+        m = visible.amax(1)
+        p = torch.exp(visible - torch.where(torch.isinf(m), 0.0, m)[:, None])
+        found.append({"m": m, "l": p.sum(1), "acc": p @ v})
+    return found
+
+
+def given(case, inputs, program, chunk):
+    """What a function that takes a chunk in gets to see of it, by the name that online_softmax_update gives it."""
+    first, last = chunks(case)[chunk]
+    s = _scores_and_values(case, inputs, program)[0][:, first : last + 1]
+    return {"s": torch.nn.functional.pad(s, (0, case["block_n"] - s.shape[1]), value=float("-inf"))}

@@ -24,8 +24,7 @@ import triton.language as tl
 #:     128: {"BLOCK_M": 64, "BLOCK_N": 64, "num_warps": 4, "num_stages": 2, "descriptors": False, "programs": 0},
 #: }
 # Small programs, several of which share a multiprocessor: while one is at its softmax, another has the tensor cores.
-# `python benchmarks/attention_sweep.py` tries these and others.
-LAUNCH = {
+LAUNCH = {  # of those that `python benchmarks/attention_sweep.py` tries
     64: {"BLOCK_M": 64, "BLOCK_N": 128, "num_warps": 4, "num_stages": 2, "descriptors": True, "programs": 0},
     128: {"BLOCK_M": 64, "BLOCK_N": 64, "num_warps": 4, "num_stages": 2, "descriptors": True, "programs": 0},
 }  # one table for each HEAD

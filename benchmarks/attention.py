@@ -86,7 +86,7 @@ class Run:
     def steps(self) -> Table:
         def variants(problem: Problem) -> dict[str, Variant]:
             head = problem.shape.head_dim
-            settings, all_on = self._settings(head), self.switches(head)
+            settings, all_on = self._settings(head), self.switches()
             found: dict[str, Variant] = {
                 "torch flash": problem.torch_variant("flash"),
                 "all steps": problem.with_steps(settings, all_on),
@@ -94,13 +94,10 @@ class Run:
             for name, switches in steps.OFF.items():
                 if problem.shape.causal or name not in steps.CAUSAL_ONLY:
                     found[name] = problem.with_steps(settings, {**all_on, **switches})
-            name = "scores not beside the softmax" if all_on["AHEAD"] else "with scores beside the softmax"
-            found[name] = problem.with_steps(settings, {**all_on, "AHEAD": 1 - all_on["AHEAD"]})
-            found["with scores beside the softmax, weights in shared memory"] = problem.with_steps(
-                settings, {**all_on, "AHEAD": 2}
-            )
+            found["scores beside the softmax"] = problem.with_steps(settings, {**all_on, "AHEAD": 1})
+            found["the same, weights in shared memory"] = problem.with_steps(settings, {**all_on, "AHEAD": 2})
             large = {"BLOCK_M": 128, "BLOCK_N": 128, "num_warps": 8, "num_stages": 2}
-            found["one large program a multiprocessor (128 x 128)"] = problem.with_steps(large, {**all_on, "AHEAD": 0})
+            found["one large program a multiprocessor (128 x 128)"] = problem.with_steps(large, all_on)
             return found
 
         return self._table("One step off at a time", LARGE, variants, rounds=4)
@@ -132,9 +129,9 @@ class Run:
             torch.cuda.empty_cache()
         return table
 
-    def switches(self, head_dim: int) -> dict[str, Any]:
+    def switches(self) -> dict[str, Any]:
         """Those of the reference."""
-        return {"AHEAD": int(head_dim >= self.solution.AHEAD_FROM.value), "GROUP": self.solution.GROUP.value}
+        return {"GROUP": self.solution.GROUP.value}
 
     def float32(self) -> Table:
         def variants(problem: Problem) -> dict[str, Variant]:

@@ -23,51 +23,13 @@ import triton.language as tl
 #:     64: {"BLOCK_M": 64, "BLOCK_N": 64, "num_warps": 4, "num_stages": 2, "descriptors": False, "programs": 0},
 #:     128: {"BLOCK_M": 64, "BLOCK_N": 64, "num_warps": 4, "num_stages": 2, "descriptors": False, "programs": 0},
 #: }
-# Small programs, several of which share a multiprocessor: while one is at its softmax, another has the tensor cores.
+# Programs of four warps, two or more of which share a multiprocessor: while one is at its softmax, another has the
+# tensor cores. Two warpgroups in one program take turns worse.
 LAUNCH = {  # of those that `python benchmarks/attention_sweep.py` tries
     64: {"BLOCK_M": 64, "BLOCK_N": 128, "num_warps": 4, "num_stages": 2, "descriptors": True, "programs": 0},
-    128: {"BLOCK_M": 64, "BLOCK_N": 64, "num_warps": 4, "num_stages": 2, "descriptors": True, "programs": 0},
+    128: {"BLOCK_M": 128, "BLOCK_N": 64, "num_warps": 4, "num_stages": 2, "descriptors": True, "programs": 0},
 }  # one table for each HEAD
-AHEAD_FROM = tl.constexpr(128)  # from this HEAD on, scores are worked out beside the softmax: `attend_ahead`
-GROUP = tl.constexpr(4)  # with a causal mask, so many heads take their longest tiles first, together
-
-
-@triton.jit()
-def weigh(s, m_i, l_i, scale):
-    """A chunk's weights p (BLOCK_M, BLOCK_N), alpha for what came before, and the new m_i and l_i (BLOCK_M,)."""
-    # exp2 is what the hardware has. log2(e) is in the scale, and the scale is applied where the maximum is taken off: a
-    # single multiply-add for each score.
-    m_new = tl.maximum(m_i, tl.max(s, 1) * scale)
-    p = tl.math.exp2(s * scale - m_new[:, None])
-    alpha = tl.math.exp2(m_i - m_new)
-    return p, alpha, m_new, l_i * alpha + tl.sum(p, 1)
-
-
-@triton.jit()
-def attend_ahead(acc, m_i, l_i, q, k, v, base, start, end, scale, BLOCK_N: tl.constexpr):
-    """As `attend` without a mask, with the scores of the next chunk under way during the softmax of this one."""
-    # Each turn begins with the weighted sum of the chunk before, which is waited for, and then sends off the scores of
-    # the chunk to come, which are not: Triton waits for them in the next turn, since nothing before that reads them.  p
-    # is carried over in float32, which stays in registers; Triton takes rounded weights through shared memory.
-    if start < end:
-        s = tl.dot(q, k.load([base + start, 0]).T)  # (BLOCK_M, BLOCK_N)
-        p, alpha, m_i, l_i = weigh(s, m_i, l_i, scale)
-        acc = acc * alpha[:, None]
-        if start + BLOCK_N < end:
-            s = tl.dot(q, k.load([base + start + BLOCK_N, 0]).T)
-            for start_n in tl.range(start + BLOCK_N, end - BLOCK_N, BLOCK_N):
-                acc = tl.dot(p.to(q.dtype), v.load([base + start_n - BLOCK_N, 0]), acc)
-                following = tl.dot(q, k.load([base + start_n + BLOCK_N, 0]).T)
-                p, alpha, m_i, l_i = weigh(s, m_i, l_i, scale)
-                acc = acc * alpha[:, None]
-                s = following
-            acc = tl.dot(p.to(q.dtype), v.load([base + end - 2 * BLOCK_N, 0]), acc)
-            p, alpha, m_i, l_i = weigh(s, m_i, l_i, scale)
-            acc = acc * alpha[:, None]
-        acc = tl.dot(p.to(q.dtype), v.load([base + end - BLOCK_N, 0]), acc)
-    return acc, m_i, l_i  # to the loop at the diagonal
-
-
+GROUP = tl.constexpr(16)  # with a causal mask, so many heads take their longest tiles first, together
 ### END SOLUTION
 
 
@@ -87,7 +49,13 @@ def attend(acc, m_i, l_i, q, k, v, base, start, end, offs_m, scale, BLOCK_N: tl.
         if MASKED:
             offs_n = start_n + tl.arange(0, BLOCK_N)
             s = tl.where(offs_m[:, None] >= offs_n[None, :], s, float("-inf"))
-        p, alpha, m_i, l_i = weigh(s, m_i, l_i, scale)
+        # exp2 is what the hardware has. log2(e) is in the scale, and the scale is applied where the maximum is taken
+        # off: a single multiply-add for each score.
+        m_new = tl.maximum(m_i, tl.max(s, 1) * scale)  # (BLOCK_M,)
+        p = tl.math.exp2(s * scale - m_new[:, None])  # (BLOCK_M, BLOCK_N)
+        alpha = tl.math.exp2(m_i - m_new)  # (BLOCK_M,)
+        l_i = l_i * alpha + tl.sum(p, 1)
+        m_i = m_new
         v_tile = v.load([base + start_n, 0])  # (BLOCK_N, HEAD)
         acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
     ### END SOLUTION
@@ -143,14 +111,9 @@ def go_fast_kernel(
     if CAUSAL:
         # Chunks that lie wholly in the past need no mask; only those that meet the diagonal do.
         below = row // BLOCK_N * BLOCK_N
-        if HEAD >= AHEAD_FROM:
-            acc, m_i, l_i = attend_ahead(acc, m_i, l_i, q_tile, k, v, base, 0, below, scale, BLOCK_N)
-        else:
-            acc, m_i, l_i = attend(acc, m_i, l_i, q_tile, k, v, base, 0, below, offs_m, scale, BLOCK_N, False)
+        acc, m_i, l_i = attend(acc, m_i, l_i, q_tile, k, v, base, 0, below, offs_m, scale, BLOCK_N, False)
         end = row + BLOCK_M
         acc, m_i, l_i = attend(acc, m_i, l_i, q_tile, k, v, base, below, end, offs_m, scale, BLOCK_N, True)
-    elif HEAD >= AHEAD_FROM:
-        acc, m_i, l_i = attend_ahead(acc, m_i, l_i, q_tile, k, v, base, 0, NSEQ, scale, BLOCK_N)
     else:
         acc, m_i, l_i = attend(acc, m_i, l_i, q_tile, k, v, base, 0, NSEQ, offs_m, scale, BLOCK_N, False)
     out = acc / l_i[:, None]

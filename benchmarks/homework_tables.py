@@ -178,11 +178,12 @@ def size(count: int | None) -> str:
 
 def markdown(heading: str, summaries: Sequence[Summary], interpreter: bool) -> str:
     """Both tables and what they mean, as Markdown."""
-    parts = [f"{heading}.", ""]
+    made_by = "Made by `python benchmarks/attention_homework.py --markdown benchmarks/attention_homework.md`."
+    parts = ["# Lesson 7's homework beside torch", "", made_by, "", f"{heading}.", ""]
     if any(row.ours for summary in summaries for row in summary.rows):
         parts += [*_lines(_HEADS, [row for summary in summaries for row in cells(summary)]), ""]
     parts += [*_lines(_SUMMARY_HEADS, [summary_cells(summary) for summary in summaries]), ""]
-    return "\n".join([*parts, *notes(interpreter), *faults(summaries), ""])
+    return "\n".join([*parts, "```", *notes(interpreter), *faults(summaries), "```", ""])
 
 
 def _lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

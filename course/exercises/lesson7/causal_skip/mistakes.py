@@ -194,9 +194,9 @@ def guard_missing(case, inputs):
 
 
 def maximum_starts_at_zero(case, inputs, guarded=False):
-    """The running maximum starts at 0: where all scores of a row lie far below 0, their weights vanish.
+    """A row's maximum is 0, or another number above all of its scores: where these lie far below, their weights vanish.
 
-    What is exp(-200) in float32? A maximum of nothing has to be lower than any score.
+    What is exp(-200) in float32? Look at what the running maximum starts with, and at what hidden scores are set to.
     """
     steps = {"lse": lambda t: torch.where(t.l == 0, -INF, t.m + t.safe.log())} if guarded else {}
     return _kernel(case, inputs, lowest=lambda t: 0.0, **steps)

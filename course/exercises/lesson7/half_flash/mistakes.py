@@ -100,9 +100,9 @@ def scores_in_half(case, inputs):
 
 
 def scaled_queries_in_half(case, inputs):
-    """The queries are multiplied by the scale and rounded to 16 bits again, which moves every score.
+    """The scale, or the product of the queries and the scale, is rounded to 16 bits, which moves every score.
 
-    A product of a 16-bit number and the scale has more digits than 16 bits hold. What can be scaled instead?
+    Both have more digits than 16 bits hold. What can be scaled instead, and which dtype does the scale have there?
     """
     return _kernel(case, inputs, scores=lambda t: t.half(_f32(t.q * t.scale)) @ t.k.T)
 
@@ -162,9 +162,9 @@ def product_in_half(case, inputs):
 
 
 def maximum_starts_at_zero(case, inputs, **steps):
-    """The running maximum starts at 0: where all scores of a row lie far below 0, their weights vanish.
+    """A row's maximum is 0, or another number above all of its scores: where these lie far below, their weights vanish.
 
-    What is exp(-200) in float32? A maximum of nothing has to be lower than any score.
+    What is exp(-200) in float32? Look at what the running maximum starts with, and at what hidden scores are set to.
     """
     return _kernel(case, inputs, lowest=lambda t: 0.0, **steps)
 
@@ -232,6 +232,7 @@ MISTAKES = (
 
 # What a tile is converted to does not show in the message.
 ALIASES = {
+    "scale_in_half": "scaled_queries_in_half",
     "weights_not_converted": "product_of_two_types",
     "float16_by_name": "product_of_two_types",
     "maximum_starts_at_zero_with_lse_guarded": "maximum_starts_at_zero",

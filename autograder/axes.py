@@ -34,6 +34,13 @@ class Axis:
         return size if isinstance(size, int) and not isinstance(size, bool) and size > 0 else 0
 
 
+def plural(noun: str) -> str:
+    """``queries`` of ``query``, ``batches`` of ``batch``, ``query tiles`` of ``query tile``."""
+    if re.search(r"[^aeiou]y$", noun):
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if re.search(r"(?:s|x|z|ch|sh)$", noun) else f"{noun}s"
+
+
 def read_axes(table: Table, outputs: Mapping[str, str]) -> Mapping[str, tuple[Axis, ...]]:
     """The ``[axes]`` of an exercise, by output; an output that is not in it is told of by its indices alone.
 

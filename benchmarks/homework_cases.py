@@ -66,15 +66,15 @@ def _one_head(n: int, block: int = 32, **more: Any) -> Case:
 
 def _batched(n: int) -> Case:
     layouts = dict.fromkeys("qkvo", "bnhd")
-    return _one_head(n, batch=2, heads=4, block_d=_HEAD, causal=False, twin="", **layouts)
+    return _one_head(n, shift=0.0, batch=2, heads=4, block_d=_HEAD, causal=False, twin="", **layouts)
 
 
 def _causal(n: int) -> Case:
-    return _one_head(n, poisoned=0)
+    return _one_head(n, shift=0.0, poisoned=0)
 
 
 def _grouped(n: int) -> Case:
-    return _one_head(n, batch=2, heads_q=2 * _GROUP, heads_kv=2, causal=False, twin=False)
+    return _one_head(n, shift=0.0, batch=2, heads_q=2 * _GROUP, heads_kv=2, causal=False, twin=False)
 
 
 def _half(n: int) -> Case:
@@ -94,7 +94,7 @@ def _bias(n: int) -> Case:
 def _varlen(n: int) -> Case:
     seqlens = " ".join(str(n // part) for part in (2, 4, 8, 8))
     flags = {"causal": True, "rising": False, "turned": False, "streaming": False}
-    return _one_head(n, heads=4, seqlens_q=seqlens, seqlens_k=seqlens, **flags)
+    return _one_head(n, shift=0.0, heads=4, seqlens_q=seqlens, seqlens_k=seqlens, **flags)
 
 
 def _split(n: int) -> Case:

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from autograder.axes import Axis
+from autograder.axes import Axis, plural
 
 MOST_ROWS, MOST_COLUMNS = 16, 32
 # Columns of a picture that would be alike; fewer would hardly be seen.
@@ -184,7 +184,7 @@ def _end(axis: Axis, side: torch.Tensor) -> str:
         return _named(axis.of, found)
     (first, last), *_ = found
     which = "last" if last == len(side) - 1 else "first"
-    return f"the {which} {axis.of}{'s' if last > first else ''} ({span_text(found)})"
+    return f"the {which} {plural(axis.of) if last > first else axis.of} ({span_text(found)})"
 
 
 def extremes(error: torch.Tensor, bar: float, layout: Layout) -> str:
@@ -441,7 +441,7 @@ def _tiles(axis: Axis, touched: Sequence[int], count: int) -> str:
 
 def _named(noun: str, found: Spans) -> str:
     one = len(found) == 1 and found[0][0] == found[0][1]
-    return f"{noun if one else noun + 's'} {span_text(found)}"
+    return f"{noun if one else plural(noun)} {span_text(found)}"
 
 
 _DIAGONAL: Mapping[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {

@@ -96,6 +96,13 @@ def test_several_leading_axes_are_named_each() -> None:
     assert picture["rows"]["spans"] == [[0, 12], [13, 15]]
 
 
+@pytest.mark.parametrize(
+    ("noun", "said"), [("query", "queries 3-8"), ("batch", "batches 3-8"), ("key", "keys 3-8"), ("head", "heads 3-8")]
+)
+def test_several_of_an_axis_are_told_in_its_plural(noun: str, said: str) -> None:
+    assert words(region((slice(3, 9), EVERY)), Layout.of((Axis(noun), COLUMN), CASE)).startswith(said)
+
+
 def test_rows_that_are_alike_are_one_cell_and_tiles_have_borders() -> None:
     picture = share_picture(region((slice(40, 70), slice(16, 32))), None, TILES)
     assert picture is not None

@@ -237,6 +237,14 @@ def slope_of_the_first_head(case, inputs):
     return _kernel(case, inputs, slope=lambda t: t.slopes[0])
 
 
+def slopes_by_formula(case, inputs):
+    """Slopes are made from the number of the head, as ALiBi's paper proposes them, and slopes_ptr is not read.
+
+    A model may have other slopes, or none. Where does the kernel get the slope of its head from?
+    """
+    return _kernel(case, inputs, slope=lambda t: 2.0 ** (-8.0 * (t.h + 1) / t.heads))
+
+
 def slope_added(case, inputs):
     """Scores rise with the distance: the keys furthest away are favoured.
 
@@ -343,6 +351,7 @@ MISTAKES = (
     bias_not_in_base_two,
     slopes_forgotten,
     slope_of_the_first_head,
+    slopes_by_formula,
     slope_added,
     slope_scaled,
     distance_signed,

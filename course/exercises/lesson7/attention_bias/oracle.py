@@ -10,9 +10,10 @@ def make_inputs(case, generator):
     slopes (heads,), float32.
 
     ``spread`` scales the scores.  ``bias`` is ``full`` for one of each head and query, ``heads`` for one of each query
-    that all heads share, ``keys`` for one that all queries share too, in steps of 1/1024 around ``centre`` and of size
+    that all heads share, ``columns`` for one of each head that all queries share, ``keys`` for one that all share, in
+    steps of 1/1024 around ``centre`` and of size
     ``bias_spread``.  Its first ``padded`` keys are -inf, in head h but for the last h of them.  ``hidden`` sets about
-    two elements of three to -inf.  ``alibi`` sets the slopes to 2^(-8 (h + 1) / heads), which are 0 otherwise.
+    two elements of three to -inf.  ``alibi`` sets the slopes to 3/4 of 2^(-8 (h + 1) / heads), which are 0 otherwise.
 
     ``again`` is ``none``, or ``shift`` for a second bias that is larger by 64, or ``alibi`` for one that holds what
     ALiBi takes off, with slopes of 0.
@@ -21,13 +22,13 @@ def make_inputs(case, generator):
     q = torch.randn(heads, nq, case["head"], generator=generator) * case["spread"]
     k = torch.randn(heads, nk, case["head"], generator=generator)
     v = torch.randn(heads, nk, case["head"], generator=generator)
-    shape = {"full": (heads, nq, nk), "heads": (1, nq, nk), "keys": (1, 1, nk)}[case["bias"]]
+    shape = {"full": (heads, nq, nk), "heads": (1, nq, nk), "columns": (heads, 1, nk), "keys": (1, 1, nk)}[case["bias"]]
     bias = torch.round(torch.randn(shape, generator=generator) * case["bias_spread"] * 1024) / 1024 + case["centre"]
     head, row, key = (torch.arange(n).reshape(shape) for n, shape in _axes(*shape))
     if case["hidden"]:
         bias = bias.masked_fill((row + key + head) % 3 != 0, float("-inf"))
     bias = bias.masked_fill(key < case["padded"] - head, float("-inf"))
-    slopes = 2.0 ** (-8.0 * torch.arange(1, heads + 1) / heads) if case["alibi"] else torch.zeros(heads)
+    slopes = 0.75 * 2.0 ** (-8.0 * torch.arange(1, heads + 1) / heads) if case["alibi"] else torch.zeros(heads)
     inputs = {"q": q, "k": k, "v": v, "bias": _with_gap(bias, case["gap"]), "slopes": slopes}
     if case["again"] == "shift":
         inputs |= {"bias_again": _with_gap(bias + 64.0, case["gap"]), "slopes_again": slopes}

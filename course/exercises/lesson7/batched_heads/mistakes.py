@@ -24,6 +24,11 @@ def _tf32(x):
     return (x.float().contiguous().view(torch.int32) & ~0x1FFF).view(torch.float32).double()
 
 
+def _exp(x):
+    """In float32, with its underflow."""
+    return torch.exp(x).float().double()
+
+
 class _StoppedError(Exception):
     """The kernel does not come to its end; the pattern of the message, or "" where nothing is known of it."""
 
@@ -144,7 +149,7 @@ def _launch(case, inputs, layouts, walked, head_of, grid, other, steps):
             t.row = t.i[:, None]
             t.real_row = (t.row < case["seqlen_q"]) & (t.d[None, :] < case["head"])
             t.q = memory["q"].load(memory["q"].places(b, h, t.i, t.d), step("q_live"), other)
-            t.m, t.l = (torch.full((case["block_m"], 1), first).double() for first in (-INF, 0.0))
+            t.m, t.l = (torch.full((case["block_m"], 1), first).double() for first in (step("lowest"), 0.0))
             t.acc = torch.zeros(case["block_m"], case["block_d"]).double()
             for start in range(0, case["seqlen_k"], case["block_n"]):
                 t.j = start + lane
@@ -162,7 +167,7 @@ def _launch(case, inputs, layouts, walked, head_of, grid, other, steps):
                 t.s = torch.where(keep, t.s, -INF)
                 m_new = torch.maximum(t.m, t.s.amax(1, keepdim=True))
                 anchor = torch.where(m_new == -INF, 0.0, m_new)
-                t.alpha, t.p = torch.exp(t.m - anchor), torch.exp(t.s - anchor)
+                t.alpha, t.p = _exp(t.m - anchor), _exp(t.s - anchor)
                 t.l = t.l * t.alpha + t.p.sum(1, keepdim=True)
                 t.acc = step("rescaled") + step("product")
                 t.m = m_new
@@ -176,6 +181,7 @@ def _head_of(pair, heads):
 
 
 _STEPS = {
+    "lowest": lambda t: -INF,
     "q_live": lambda t: t.real_row,
     "k_live": lambda t: t.real_key,
     "o_live": lambda t: t.real_row,
@@ -361,6 +367,14 @@ def acc_not_rescaled(case, inputs):
     return _kernel(case, inputs, rescaled=lambda t: t.acc)
 
 
+def maximum_starts_at_zero(case, inputs):
+    """A row's maximum is 0, or another number above all of its scores: where these lie far below, their weights vanish.
+
+    What is exp(-200) in float32? Look at what the running maximum starts with, and at what hidden scores are set to.
+    """
+    return _kernel(case, inputs, lowest=lambda t: 0.0)
+
+
 def tf32(case, inputs, scores="scores", weights=True):
     """A tl.dot rounds float32 to TF32, as on newer GPUs it does unless told not to: about three digits are left.
 
@@ -417,6 +431,7 @@ MISTAKES = (
     keys_masked_by_query_length,
     causal_top_left,
     acc_not_rescaled,
+    maximum_starts_at_zero,
     tf32,
     *_TF32,
 )

@@ -6,11 +6,14 @@ import torch
 def make_inputs(case, generator):
     """q (batch, heads, seqlen_q, head), k and v (batch, heads, seqlen_k, head), float32; twice over with ``twin``.
 
-    ``spread`` scales the scores. Keys grow along the sequence, so that the running maximum keeps moving.
+    ``spread`` scales the scores, ``shift`` moves all of them by that much. Keys grow along the sequence, so that the
+    running maximum keeps moving.
     """
     batch, heads, seqlen_k, head = (case[name] for name in ("batch", "heads", "seqlen_k", "head"))
     q = torch.randn(batch, heads, case["seqlen_q"], head, generator=generator) * case["spread"]
     k = torch.randn(batch, heads, seqlen_k, head, generator=generator) * torch.linspace(0.2, 3.0, seqlen_k)[:, None]
+    if case["shift"]:
+        q[..., 0], k[..., 0] = case["shift"] / case["scale"], 1.0
     v = torch.randn(batch, heads, seqlen_k, head, generator=generator)
     inputs = {"q": q, "k": k, "v": v}
     if case["twin"]:

@@ -17,6 +17,11 @@ def _tf32(x):
     return (x.float().contiguous().view(torch.int32) & ~0x1FFF).view(torch.float32).double()
 
 
+def _exp(x):
+    """In float32, with its underflow."""
+    return torch.exp(x).float().double()
+
+
 def _kernel(case, inputs, **steps):
     """Query tile by query tile, chunk by chunk; each of ``steps`` replaces one step by a function of the state t."""
 
@@ -29,7 +34,7 @@ def _kernel(case, inputs, **steps):
         t = SimpleNamespace(**case, first=first, offset=nk - nq)
         t.row = (first + torch.arange(block_m))[:, None]
         t.q = inputs["q"][t.row[:, 0].clamp(max=nq - 1)]
-        t.m, t.l = (torch.full((block_m, 1), x).double() for x in (-INF, 0.0))
+        t.m, t.l = (torch.full((block_m, 1), x).double() for x in (step("lowest"), 0.0))
         t.acc = torch.zeros(block_m, case["head"]).double()
         for start in step("starts"):
             j = start + torch.arange(block_n)
@@ -39,12 +44,12 @@ def _kernel(case, inputs, **steps):
             m_new = torch.maximum(t.m, s.amax(1, keepdim=True))
             t.m_new = m_new
             anchor = step("anchor")
-            alpha, t.p = torch.exp(t.m - anchor), torch.exp(s - anchor)
+            alpha, t.p = _exp(t.m - anchor), _exp(s - anchor)
             t.l, t.acc, t.m = t.l * alpha + t.p.sum(1, keepdim=True), t.acc * alpha + step("product"), m_new
         t.safe = torch.where(t.l == 0, 1.0, t.l)
         rows = min(block_m, nq - first)
         o[first : first + rows] = (t.acc / step("divisor"))[:rows]
-        lse[first : first + rows] = (t.m + t.safe.log())[:rows]
+        lse[first : first + rows] = step("lse")[:rows]
     clean = nq - case["poisoned"]
     return {"o": o[:clean], "lse": lse[:clean, 0]}
 
@@ -58,12 +63,14 @@ def _until(end):
 
 
 _STEPS = {
+    "lowest": lambda t: -INF,
     **_until(_end),
     "scores": lambda t: t.q @ t.k.T * t.scale,
     "product": lambda t: t.p @ t.v,
     "seen": lambda t: (t.column <= t.row + t.offset) & (t.column < t.seqlen_k),
     "anchor": lambda t: torch.where(t.m_new == -INF, 0.0, t.m_new),
     "divisor": lambda t: t.safe,
+    "lse": lambda t: t.m + t.safe.log(),
 }
 
 
@@ -110,6 +117,14 @@ def whole_chunks_only(case, inputs):
     If the last visible key is number 40 and BLOCK_N is 32, how many chunks does the tile need?
     """
     return _kernel(case, inputs, **_until(lambda t: _end(t) // t.block_n * t.block_n))
+
+
+def last_key_not_counted(case, inputs):
+    """The walk ends before the last key that the tile sees: where a chunk begins with that key, it is left out.
+
+    If the last visible key is number 32 and BLOCK_N is 32, at which key does the walk end? Is the end of a range in it?
+    """
+    return _kernel(case, inputs, **_until(lambda t: min(t.first + t.block_m - 1 + t.offset, t.seqlen_k)))
 
 
 def one_chunk_too_many(case, inputs):
@@ -178,6 +193,15 @@ def guard_missing(case, inputs):
     return _kernel(case, inputs, anchor=lambda t: t.m_new)
 
 
+def maximum_starts_at_zero(case, inputs, guarded=False):
+    """A row's maximum is 0, or another number above all of its scores: where these lie far below, their weights vanish.
+
+    What is exp(-200) in float32? Look at what the running maximum starts with, and at what hidden scores are set to.
+    """
+    steps = {"lse": lambda t: torch.where(t.l == 0, -INF, t.m + t.safe.log())} if guarded else {}
+    return _kernel(case, inputs, lowest=lambda t: 0.0, **steps)
+
+
 def dead_row_divided_by_zero(case, inputs):
     """A query that sees no key is divided by a sum of 0: its output is NaN instead of 0.
 
@@ -221,6 +245,7 @@ _TF32 = (
     _variant(tf32, "in_weights", ""),
 )
 
+_GUARDED = _variant(maximum_starts_at_zero, "with_lse_guarded", True)
 
 MISTAKES = (
     nothing_skipped,
@@ -228,6 +253,7 @@ MISTAKES = (
     bound_without_offset,
     bound_by_key_tile,
     whole_chunks_only,
+    last_key_not_counted,
     one_chunk_too_many,
     mask_left_out,
     aligned_at_the_first_key,
@@ -236,12 +262,15 @@ MISTAKES = (
     diagonal_twice,
     guard_missing,
     dead_row_divided_by_zero,
+    maximum_starts_at_zero,
+    _GUARDED,
     tf32,
     *_TF32,
 )
 
 # Only their counts tell these from a right kernel, and the counts do not tell them apart.
 ALIASES = {
+    _GUARDED.__name__: "maximum_starts_at_zero",
     **dict.fromkeys(("next_chunk_ahead", "loaded_and_left", "two_walks"), "chunks_read_too_often"),
     **{variant.__name__: "tf32" for variant in _TF32},
 }

@@ -6,12 +6,15 @@ import torch
 def make_inputs(case, generator):
     """q (seqlen_q, head), k and v (seqlen_k, head), float32; the last ``poisoned`` keys and their values are NaN.
 
-    ``spread`` scales the scores. Keys grow along the sequence, so that the running maximum keeps moving. With
-    ``one_hot``, v has a 1 in the columns of its chunk, so that o holds the weights by chunk.
+    ``spread`` scales the scores, ``shift`` moves all of them by that much. Keys grow along the sequence, so that the
+    running maximum keeps moving. With ``one_hot``, v has a 1 in the columns of its chunk, so that o holds the weights by
+    chunk.
     """
     seqlen_k = case["seqlen_k"]
     q = torch.randn(case["seqlen_q"], case["head"], generator=generator) * case["spread"]
     k = torch.randn(seqlen_k, case["head"], generator=generator) * torch.linspace(0.2, 4.0, seqlen_k)[:, None]
+    if case["shift"]:
+        q[..., 0], k[..., 0] = case["shift"] / case["scale"], 1.0
     v = torch.randn(seqlen_k, case["head"], generator=generator)
     if case.get("one_hot"):
         v = _one_hot(torch.arange(seqlen_k) // case["block_n"], case["head"])

@@ -245,6 +245,33 @@ def causal_turned_in_dkdv(case, inputs):
     return _model(case, inputs, over_queries={"visible": lambda t: t.i <= t.j + t.seqlen_k - t.seqlen_q})
 
 
+def dq_walk_one_key_short(case, inputs):
+    """The walk over the keys ends before the last one that the tile sees: a chunk that begins with it is left out of dq.
+
+    If the last query of a tile sees keys up to number 32, is the end of the range 32? Is the end of a range in it?
+    """
+
+    def visible(t):
+        behind = (t.i // t.block_m + 1) * t.block_m
+        end = (behind.clamp(max=t.seqlen_q) - 1 + t.seqlen_k - t.seqlen_q).clamp(0, t.seqlen_k)
+        return _STEPS["visible"](t) & (t.j < (end + t.block_n - 1) // t.block_n * t.block_n)
+
+    return _model(case, inputs, over_keys={"visible": visible})
+
+
+def dkdv_walk_one_query_late(case, inputs):
+    """The walk over the queries begins behind the first one that sees the tile: dk and dv lack its chunk; dq is right.
+
+    With as many queries as keys, which is the first query that sees key 32? In which chunk of 16 is it with a key more?
+    """
+
+    def visible(t):
+        first = t.j // t.block_n * t.block_n + 1 - t.seqlen_k + t.seqlen_q
+        return _STEPS["visible"](t) & (t.i >= first.clamp(min=0) // t.block_m * t.block_m)
+
+    return _model(case, inputs, over_queries={"visible": visible})
+
+
 def causal_aligned_at_the_start(case, inputs):
     """The causal mask is aligned at the first key: with other lengths, queries see too few keys or too many.
 
@@ -348,6 +375,8 @@ MISTAKES = (
     causal_left_out_of_dkdv,
     causal_turned_in_dkdv,
     causal_aligned_at_the_start,
+    dq_walk_one_key_short,
+    dkdv_walk_one_query_late,
     last_queries_dropped,
     last_keys_dropped,
     dq_overwritten,

@@ -24,6 +24,11 @@ def _tf32(x):
     return (x.float().contiguous().view(torch.int32) & ~0x1FFF).view(torch.float32).double()
 
 
+def _exp(x):
+    """In float32, with its underflow."""
+    return torch.exp(x).float().double()
+
+
 class _StoppedError(Exception):
     """The kernel does not come to its end; the pattern of the message, or "" where nothing is known of it."""
 
@@ -66,9 +71,9 @@ def _launch(case, inputs, heads_kv, twin, steps):
             t.row = step("row")
             live = step("live")
             t.q = _load(case, "q", q, t.row, live)
-            m, l = (torch.full((case["block_m"], 1), first).double() for first in (-INF, 0.0))
+            m, l = (torch.full((case["block_m"], 1), first).double() for first in (step("lowest"), 0.0))
             acc = torch.zeros(case["block_m"], case["head"]).double()
-            for start in range(0, case["seqlen_k"], case["block_n"]):
+            for start in range(0, step("end"), case["block_n"]):
                 t.key = start + torch.arange(case["block_n"])
                 t.column, real = t.key[None, :], t.key < case["seqlen_k"]
                 t.k, t.v = (_load(case, n, z, step("first_key") + t.key, real) for n, z in (("k", k), ("v", v)))
@@ -78,7 +83,7 @@ def _launch(case, inputs, heads_kv, twin, steps):
                 s = torch.where(keep, step("scores"), -INF)
                 m_new = torch.maximum(m, s.amax(1, keepdim=True))
                 anchor = torch.where(m_new == -INF, 0.0, m_new)
-                t.alpha, t.p = torch.exp(m - anchor), torch.exp(s - anchor)
+                t.alpha, t.p = _exp(m - anchor), _exp(s - anchor)
                 l, t.acc = l * t.alpha + t.p.sum(1, keepdim=True), acc
                 acc, m = step("rescaled") + step("product"), m_new
             to, done = step("o_row")[step("o_live")], (acc / torch.where(l == 0, 1.0, l))[step("o_live")]
@@ -109,6 +114,8 @@ def _kernel(case, inputs, **steps):
 
 
 _STEPS = {
+    "lowest": lambda t: -INF,
+    "end": lambda t: t.seqlen_k,
     "programs": lambda t: lambda x, y: (x, y),
     "group": lambda t: t.true_group,
     "pair": lambda t: divmod(t.pair, t.heads_kv),
@@ -246,6 +253,26 @@ def acc_not_rescaled(case, inputs):
     return _kernel(case, inputs, rescaled=lambda t: t.acc)
 
 
+def maximum_starts_at_zero(case, inputs):
+    """A row's maximum is 0, or another number above all of its scores: where these lie far below, their weights vanish.
+
+    What is exp(-200) in float32? Look at what the running maximum starts with, and at what hidden scores are set to.
+    """
+    return _kernel(case, inputs, lowest=lambda t: 0.0)
+
+
+def last_key_not_counted(case, inputs):
+    """The walk ends before the last key that the tile sees: where a chunk begins with that key, it is left out.
+
+    If the last visible key is number 32 and BLOCK_N is 32, at which key does the walk end? Is the end of a range in it?
+    """
+
+    def end(t):
+        return min(int(t.query.max()) + t.seqlen_k - t.seqlen_q, t.seqlen_k) if t.causal else t.seqlen_k
+
+    return _kernel(case, inputs, end=end)
+
+
 def store_without_mask(case, inputs):
     """Packed rows that do not exist are stored too, where another query or another head lies.
 
@@ -306,6 +333,8 @@ MISTAKES = (
     program_ids_swapped,
     ghost_columns_unmasked,
     acc_not_rescaled,
+    maximum_starts_at_zero,
+    last_key_not_counted,
     store_without_mask,
     tf32,
     *_TF32,

@@ -6,13 +6,16 @@ import torch
 def make_inputs(case, generator):
     """q (batch, heads_q, seqlen_q, head), k and v (batch, heads_kv, seqlen_k, head), float32.
 
-    ``spread`` scales the scores. Keys grow along the sequence, so that the running maximum keeps moving. With ``twin``,
-    k_twin and v_twin have each key head once for every query head of its group.
+    ``spread`` scales the scores, ``shift`` moves all of them by that much. Keys grow along the sequence, so that the
+    running maximum keeps moving. With ``twin``, k_twin and v_twin have each key head once for every query head of its
+    group.
     """
     batch, seqlen_k, head = case["batch"], case["seqlen_k"], case["head"]
     q = torch.randn(batch, case["heads_q"], case["seqlen_q"], head, generator=generator) * case["spread"]
     k, v = (torch.randn(batch, case["heads_kv"], seqlen_k, head, generator=generator) for _ in "kv")
     k = k * torch.linspace(0.2, 3.0, seqlen_k)[:, None]
+    if case["shift"]:
+        q[..., 0], k[..., 0] = case["shift"] / case["scale"], 1.0
     inputs = {"q": q, "k": k, "v": v}
     return {**inputs, "k_twin": _repeated(case, k), "v_twin": _repeated(case, v)} if case["twin"] else inputs
 

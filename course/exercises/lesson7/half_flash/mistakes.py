@@ -28,7 +28,7 @@ def _attention(case, inputs, v, steps):
         t.i = first + torch.arange(block_m)
         t.row = t.i[:, None]
         t.q = torch.where(t.row < nq, inputs["q"][t.i.clamp(max=nq - 1)], 0.0)
-        t.m, t.l = (torch.full((block_m, 1), x).double() for x in (-INF, 0.0))
+        t.m, t.l = (torch.full((block_m, 1), x).double() for x in (step("lowest"), 0.0))
         t.acc = torch.zeros(block_m, case["head"]).double()
         for start in range(0, nk, block_n):
             j = start + torch.arange(block_n)
@@ -57,6 +57,7 @@ def _kernel(case, inputs, **steps):
 
 
 _STEPS = {
+    "lowest": lambda t: -INF,
     "other": lambda t: 0.0,
     "scores": lambda t: _f32(t.q @ t.k.T) * t.scale,
     "keep": lambda t: (t.column < t.seqlen_k) & _seen(t),
@@ -99,9 +100,9 @@ def scores_in_half(case, inputs):
 
 
 def scaled_queries_in_half(case, inputs):
-    """The queries are multiplied by the scale and rounded to 16 bits again, which moves every score.
+    """The scale, or the product of the queries and the scale, is rounded to 16 bits, which moves every score.
 
-    A product of a 16-bit number and the scale has more digits than 16 bits hold. What can be scaled instead?
+    Both have more digits than 16 bits hold. What can be scaled instead, and which dtype does the scale have there?
     """
     return _kernel(case, inputs, scores=lambda t: t.half(_f32(t.q * t.scale)) @ t.k.T)
 
@@ -152,6 +153,30 @@ def acc_not_rescaled(case, inputs):
     return _kernel(case, inputs, acc=lambda t: t.acc + t.half(t.p) @ t.v)
 
 
+def product_in_half(case, inputs):
+    """The product of weights and values is rounded to 16 bits in every chunk: above 65504 it is infinite.
+
+    A chunk's sum of p v may be far larger than any of its values. Look at the dtype of what is added to acc.
+    """
+    return _kernel(case, inputs, acc=lambda t: t.acc * t.alpha + t.half(t.half(t.p) @ t.v))
+
+
+def maximum_starts_at_zero(case, inputs, **steps):
+    """A row's maximum is 0, or another number above all of its scores: where these lie far below, their weights vanish.
+
+    What is exp(-200) in float32? Look at what the running maximum starts with, and at what hidden scores are set to.
+    """
+    return _kernel(case, inputs, lowest=lambda t: 0.0, **steps)
+
+
+def maximum_starts_at_zero_with_lse_guarded(case, inputs):
+    """The same mistake in a kernel that knows dead rows by their sum."""
+    return maximum_starts_at_zero(case, inputs, lse=lambda t: torch.where(t.l == 0, -INF, t.m + t.safe.log()))
+
+
+maximum_starts_at_zero_with_lse_guarded.__doc__ = maximum_starts_at_zero.__doc__
+
+
 def ghost_columns_unmasked(case, inputs):
     """Keys that do not exist take part in the softmax with a score of 0: they take weight from the real keys.
 
@@ -196,6 +221,9 @@ MISTAKES = (
     maximum_in_half,
     no_max_subtraction,
     acc_not_rescaled,
+    product_in_half,
+    maximum_starts_at_zero,
+    maximum_starts_at_zero_with_lse_guarded,
     ghost_columns_unmasked,
     causal_top_left,
     value_without_other,
@@ -203,7 +231,12 @@ MISTAKES = (
 )
 
 # What a tile is converted to does not show in the message.
-ALIASES = {"weights_not_converted": "product_of_two_types", "float16_by_name": "product_of_two_types"}
+ALIASES = {
+    "scale_in_half": "scaled_queries_in_half",
+    "weights_not_converted": "product_of_two_types",
+    "float16_by_name": "product_of_two_types",
+    "maximum_starts_at_zero_with_lse_guarded": "maximum_starts_at_zero",
+}
 
 SIGNS = (
     (

@@ -232,6 +232,14 @@ def scale_forgotten(case, inputs):
     return _model({**case, "scale": 1.0}, inputs)
 
 
+def scale_of_its_own(case, inputs):
+    """The scores are divided by the root of the head size, and the scale that is handed in is not used.
+
+    A caller may have another scale. Which arguments of the kernel are never used?
+    """
+    return _model({**case, "scale": case["head"] ** -0.5}, inputs)
+
+
 def no_keys_divided_by_zero(case, inputs):
     """A sequence without keys is divided by a sum of 0: its output is NaN instead of 0.
 
@@ -265,6 +273,7 @@ MISTAKES = (
     acc_not_rescaled,
     l_not_rescaled,
     scale_forgotten,
+    scale_of_its_own,
     no_keys_divided_by_zero,
     lse_without_max,
 )

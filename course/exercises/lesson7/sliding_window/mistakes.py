@@ -260,6 +260,38 @@ def end_by_the_first_row(case, inputs, chunks="aligned"):
     return _kernel(case, inputs, band=band, starts=_CHUNKS[chunks])
 
 
+def start_one_key_late(case, inputs, chunks="aligned"):
+    """The loop begins behind the first key that the tile sees: where a chunk ends with that key, it is left out.
+
+    If the first row of a tile sees keys from number 15 on, with which chunk of 16 does the loop begin?
+    """
+
+    def band(t):
+        return max(t.first_place - t.reach[0] + 1, 0), _band(t)[1]
+
+    return _kernel(case, inputs, band=band, starts=_CHUNKS[chunks])
+
+
+def end_one_key_short(case, inputs, chunks="aligned"):
+    """The loop ends before the last key that the tile sees: where a chunk begins with that key, it is left out.
+
+    If the last row of a tile sees keys up to number 32, is the end of the range 32? Is the end of a range in it?
+    """
+
+    def band(t):
+        return _band(t)[0], min(t.first_place + t.block_m - 1 + t.reach[1], t.seqlen_k)
+
+    return _kernel(case, inputs, band=band, starts=_CHUNKS[chunks])
+
+
+def no_end_at_seqlen_k(case, inputs):
+    """-1 is taken for seqlen_k: on the right, that is too short for a query that stands before the first key.
+
+    With more queries than keys, where does the first query stand? How far is it from there to the last key?
+    """
+    return _kernel(case, inputs, reach=lambda t: tuple(t.seqlen_k if x < 0 else x for x in (t.left, t.right)))
+
+
 def start_before_the_keys(case, inputs, chunks="aligned"):
     """The loop begins before the first key, where the window reaches back further than there are keys.
 
@@ -329,7 +361,13 @@ _BY_CHUNKS = (
     values_without_other,
 )
 _OTHERS = {_other_chunks(model, chunks): model for model in _BY_CHUNKS for chunks in ("unaligned", "all")}
-for _model in (start_by_the_last_row, end_by_the_first_row, start_before_the_keys):
+for _model in (
+    start_by_the_last_row,
+    end_by_the_first_row,
+    start_one_key_late,
+    end_one_key_short,
+    start_before_the_keys,
+):
     _OTHERS[_other_chunks(_model, "unaligned")] = _model
 _OTHERS[_other_chunks(window_by_tile_row, "aligned")] = window_by_tile_row
 
@@ -344,6 +382,9 @@ MISTAKES = (
     minus_one_is_a_number,
     start_by_the_last_row,
     end_by_the_first_row,
+    start_one_key_late,
+    end_one_key_short,
+    no_end_at_seqlen_k,
     start_before_the_keys,
     acc_not_rescaled,
     lse_without_max,

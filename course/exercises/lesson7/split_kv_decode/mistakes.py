@@ -218,6 +218,14 @@ def scale_forgotten(case, inputs):
     return _model(case, inputs, scores=lambda t: lambda k: k @ t.q)
 
 
+def scale_of_its_own(case, inputs):
+    """The scores are divided by the root of the head size, and the scale that is handed in is not used.
+
+    A caller may have another scale. Which arguments of the kernel are never used?
+    """
+    return _model(case, inputs, scores=lambda t: lambda k: (k @ t.q) / t.head**0.5)
+
+
 # The combination
 
 
@@ -248,6 +256,18 @@ def shares_without_maximum(case, inputs):
         "lse": lambda t: t.total.log(),
     }
     return _model(case, inputs, combine=steps)
+
+
+def shares_measured_from_the_first(case, inputs):
+    """Shares are measured from the log-sum-exp of the first split: where another is far larger, exp overflows.
+
+    From which of the log-sum-exps must the others be measured so that none of the exponents is above 0?
+    """
+
+    def base(t):
+        return torch.where(t.part_lse[0] == -INF, 0.0, t.part_lse[0])
+
+    return _model(case, inputs, combine={"base": base})
 
 
 def shares_measured_from_zero(case, inputs):
@@ -301,10 +321,12 @@ MISTAKES = (
     acc_not_rescaled,
     l_not_rescaled,
     scale_forgotten,
+    scale_of_its_own,
     parts_averaged,
     shares_not_normalised,
     shares_without_maximum,
     shares_measured_from_zero,
+    shares_measured_from_the_first,
     spare_lanes_take_a_share,
     no_keys_at_all_nan,
     lse_is_the_largest_part,

@@ -35,6 +35,7 @@ def _read(t, name, row, live):
 
 
 _STEPS = {
+    "lowest": lambda t: -INF,
     "spans": lambda t: (t.cu_q[t.b], t.cu_q[t.b + 1], t.cu_k[t.b], t.cu_k[t.b + 1]),
     "lengths": lambda t: (t.end_q - t.start_q, t.end_k - t.start_k),
     "q_row": lambda t: (t.start_q + t.i) * t.heads + t.h,
@@ -88,7 +89,7 @@ def _launch(case, inputs, **steps):
             if case["causal"]:
                 seen = seen & (t.j[:, None, :] <= step("place")[:, :, None])
             s = torch.where(seen, s, -INF)
-            t.m, t.l = (torch.full((heads, case["block_m"], 1), x).double() for x in (-INF, 0.0))
+            t.m, t.l = (torch.full((heads, case["block_m"], 1), x).double() for x in (step("lowest"), 0.0))
             t.acc = torch.zeros_like(q)
             for turn in range(turns):
                 t.at = slice(turn * case["block_n"], (turn + 1) * case["block_n"])
@@ -293,6 +294,22 @@ def acc_not_rescaled(case, inputs):
     return _kernel(case, inputs, acc=lambda t: t.acc + t.p @ t.v[:, t.at])
 
 
+def maximum_starts_at_zero(case, inputs, **steps):
+    """A row's maximum is 0, or another number above all of its scores: where these lie far below, their weights vanish.
+
+    What is exp(-200) in float32? Look at what the running maximum starts with, and at what hidden scores are set to.
+    """
+    return _kernel(case, inputs, lowest=lambda t: 0.0, **steps)
+
+
+def maximum_starts_at_zero_in_lse_too(case, inputs):
+    """The same mistake in a kernel that does not know dead rows by their sum."""
+    return maximum_starts_at_zero(case, inputs, lse=lambda t: (t.m + t.safe.log())[..., 0])
+
+
+maximum_starts_at_zero_in_lse_too.__doc__ = maximum_starts_at_zero.__doc__
+
+
 def last_chunk_dropped(case, inputs):
     """The keys of the last chunk of a sequence are never seen where it is not full.
 
@@ -320,10 +337,15 @@ MISTAKES = (
     dead_row_divided_by_zero,
     guard_missing,
     acc_not_rescaled,
+    maximum_starts_at_zero,
+    maximum_starts_at_zero_in_lse_too,
     last_chunk_dropped,
 )
 
-ALIASES = {"next_sequence_overwritten_by_its_tiles": "next_sequence_overwritten"}
+ALIASES = {
+    "next_sequence_overwritten_by_its_tiles": "next_sequence_overwritten",
+    "maximum_starts_at_zero_in_lse_too": "maximum_starts_at_zero",
+}
 
 SIGNS = (
     (

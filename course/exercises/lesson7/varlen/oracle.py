@@ -10,9 +10,9 @@ def lengths(text):
 def make_inputs(case, generator):
     """q (total_q, heads, head), k and v (total_k, heads, head), float32; cu_seqlens_q, cu_seqlens_k (batch + 1,) int32.
 
-    ``seqlens_q`` and ``seqlens_k`` are the lengths.  ``spread`` scales the scores.  ``rising`` makes keys grow along
-    all of the packed tensor, so that the keys of the next sequence would take most weight.  With ``turned`` the same
-    sequences are there once more, packed in the opposite order.
+    ``seqlens_q`` and ``seqlens_k`` are the lengths.  ``spread`` scales the scores, ``shift`` moves all of them by that
+    much.  ``rising`` makes keys grow along all of the packed tensor, so that the keys of the next sequence would take
+    most weight.  With ``turned`` the same sequences are there once more, packed in the opposite order.
     """
     seqlens = {"q": lengths(case["seqlens_q"]), "k": lengths(case["seqlens_k"])}
     shape = (case["heads"], case["head"])
@@ -20,6 +20,8 @@ def make_inputs(case, generator):
     k, v = (torch.randn(sum(seqlens["k"]), *shape, generator=generator) for _ in range(2))
     if case["rising"]:
         k = k * torch.linspace(0.2, 3.0, len(k))[:, None, None]
+    if case["shift"]:
+        q[..., 0], k[..., 0] = case["shift"] / case["scale"], 1.0
     inputs = {"q": q, "k": k, "v": v}
     inputs |= {f"cu_seqlens_{name}": _starts(ls) for name, ls in seqlens.items()}
     if case["turned"]:

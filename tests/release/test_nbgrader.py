@@ -98,10 +98,14 @@ def test_each_exercise_has_a_read_only_handout_a_solution_cell_and_a_grade_cell(
             kinds = {
                 name: {key for key in ("grade", "locked", "solution") if named[name]["metadata"]["nbgrader"][key]}
                 for name in (f"{exercise.id}-handout", f"{exercise.id}-answer", exercise.id)
+                if name in named
             }
-            assert list(kinds.values()) == [{"locked"}, {"solution"}, {"grade", "locked"}]
-            assert named[exercise.id]["metadata"]["nbgrader"]["points"] == exercise.points
-            assert "public checks only" in "".join(named[exercise.id]["source"])
+            if exercise.optional:  # a bonus counts for nothing in nbgrader
+                assert list(kinds.values()) == [{"locked"}, {"solution"}]
+            else:
+                assert list(kinds.values()) == [{"locked"}, {"solution"}, {"grade", "locked"}]
+                assert named[exercise.id]["metadata"]["nbgrader"]["points"] == exercise.points
+                assert "public checks only" in "".join(named[exercise.id]["source"])
             answer = "".join(named[f"{exercise.id}-answer"]["source"])
             assert answer.startswith(f"%%exercise {exercise.id}\n")
             assert answer.count(BEGIN) == answer.count(END) > 0

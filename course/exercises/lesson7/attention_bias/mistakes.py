@@ -363,3 +363,14 @@ MISTAKES = (
     acc_not_rescaled,
     keys_of_the_first_head,
 )
+
+# What outputs cannot tell: how much a program writes.
+SIGNS = (
+    (
+        "does_the_work_of_others",
+        "fail",
+        r"\bone program stores",
+        "A program writes more than its own part, as where one does the work of all and the others do none.\n\n"
+        "Which part is its own, and where does its number say so?",
+    ),
+)

@@ -84,9 +84,16 @@ def _properties(case, outputs):
 
 
 def limits(case):
-    """Proof of streaming, for the long case: no load takes more than a chunk, and nothing is read over twice."""
+    """Proof of streaming, for the long case: no load takes more than a chunk, and nothing is read over twice.
+
+    And, for all cases, that a program writes the rows of one tile alone.
+    """
+    part = {
+        **dict.fromkeys(("largest_share.o", "largest_share.o_again"), case["block_m"] * case["head"]),
+        **dict.fromkeys(("largest_share.lse", "largest_share.lse_again"), case["block_m"]),
+    }
     if not case["streaming"]:
-        return {}
+        return part
     programs = -(-case["seqlen_q"] // case["block_m"]) * case["heads"]
     sequence = programs * case["seqlen_k"] * case["head"]
     chunk = case["block_n"] * case["head"]
@@ -97,6 +104,7 @@ def limits(case):
         "total_load.k": 2 * sequence,
         "total_load.v": 2 * sequence,
         "total_load.bias": 2 * programs * case["block_m"] * case["seqlen_k"],
+        **part,
         "largest_dimension": max(case["block_m"], case["block_n"], case["head"]),
     }
 

@@ -443,6 +443,13 @@ GPU_ALIASES = {"columns_not_masked": "store_columns_not_masked"}
 
 SIGNS = (
     (
+        "does_the_work_of_others",
+        "fail",
+        r"\bone program stores",
+        "A program writes more than its own part, as where one does the work of all and the others do none.\n\n"
+        "Which part is its own, and where does its number say so?",
+    ),
+    (
         "tf32",
         "fail",
         r"tl\.dot rounds its float32 tiles to TF32",

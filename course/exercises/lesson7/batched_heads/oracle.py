@@ -46,13 +46,15 @@ def _twins(case):
 
 
 def limits(case):
-    """No tile is larger than its block, and keys and values are read at most twice for each query tile."""
+    """No tile is larger than its block, keys and values are read at most twice for each query tile, whose rows are all
+    that a program writes."""
     tiles = case["batch"] * case["heads"] * -(-case["seqlen_q"] // case["block_m"])
     whole = 2 * tiles * case["seqlen_k"] * case["head"]
     return {
         "largest_dimension": max(case["block_m"], case["block_n"], case["block_d"]),
         "total_load.k": whole,
         "total_load.v": whole,
+        "largest_share.o": case["block_m"] * case["head"],
     }
 
 

@@ -277,6 +277,13 @@ ALIASES = {
 
 SIGNS = (
     (
+        "does_the_work_of_others",
+        "fail",
+        r"\bone program stores",
+        "A program writes more than its own part, as where one does the work of all and the others do none.\n\n"
+        "Which part is its own, and where does its number say so?",
+    ),
+    (
         "chunks_read_too_often",
         "fail",
         r"elements of [kv] are loaded in all",

@@ -59,7 +59,8 @@ def observe(case, inputs, outputs):
 
 
 def limits(case):
-    """Each chunk that some row of a tile sees is read once, and nothing else; no tile is larger than its block."""
+    """Each chunk that some row of a tile sees is read once, and nothing else; no tile is larger than its block, and a
+    program writes the rows of one."""
     offset, loaded = case["seqlen_k"] - case["seqlen_q"], 0
     for first in range(0, case["seqlen_q"], case["block_m"]):
         end = min(first + case["block_m"], case["seqlen_q"]) + offset
@@ -69,6 +70,8 @@ def limits(case):
         "total_load.v": loaded * case["head"],
         "largest_load.k": case["block_n"] * case["head"],
         "largest_load.v": case["block_n"] * case["head"],
+        "largest_share.o": case["block_m"] * case["head"],
+        "largest_share.lse": case["block_m"],
         "largest_dimension": max(case["block_m"], case["block_n"], case["head"]),
     }
 

@@ -391,6 +391,13 @@ ALIASES = {"p_not_turned_without_ghosts": "p_not_turned"}
 # For what outputs cannot tell. A message is a sign of no more than what it says.
 SIGNS = (
     (
+        "does_the_work_of_others",
+        "fail",
+        r"\bone program stores",
+        "A program writes more than its own part, as where one does the work of all and the others do none.\n\n"
+        "Which part is its own, and where does its number say so?",
+    ),
+    (
         "own_tile_loaded_in_the_loop",
         "fail",
         r"elements of (?:q|do) are loaded in all",

@@ -60,13 +60,18 @@ def observe(case, inputs, outputs):
 def limits(case):
     """Proof of streaming, for long cases: no tile is larger than its blocks, and no walk reads anything twice.
 
-    What belongs to a program's own tile is read once, what it walks over once a program.
+    What belongs to a program's own tile is read once, what it walks over once a program.  And, for all cases, a
+    program writes one tile.
     """
+    rows = {"delta": case["block_m"], "dq": case["block_m"] * case["head"]}
+    rows |= dict.fromkeys(("dk", "dv"), case["block_n"] * case["head"])
+    part = {f"largest_share.{name}{suffix}": size for suffix in ("", "_doubled") for name, size in rows.items()}
     if not case["counted"]:
-        return {}
+        return part
     query_tiles, key_tiles = (-(-case[f"seqlen_{x}"] // case[f"block_{y}"]) for x, y in (("q", "m"), ("k", "n")))
     queries, keys = (case[name] * case["head"] for name in ("seqlen_q", "seqlen_k"))
     return {
+        **part,
         **{f"largest_load.{name}": case["block_m"] * case["head"] for name in ("q", "do")},
         **{f"largest_load.{name}": case["block_n"] * case["head"] for name in ("k", "v")},
         "total_load.q": (1 + key_tiles) * queries,

@@ -344,6 +344,13 @@ ALIASES = {variant.__name__: "tf32" for variant in _TF32}
 
 SIGNS = (
     (
+        "does_the_work_of_others",
+        "fail",
+        r"\bone program stores",
+        "A program writes more than its own part, as where one does the work of all and the others do none.\n\n"
+        "Which part is its own, and where does its number say so?",
+    ),
+    (
         "one_head_at_a_time",
         "fail",
         r"elements of [kv] are loaded in all",

@@ -49,12 +49,14 @@ def observe(case, inputs, outputs):
 
 
 def limits(case):
-    """Each program reads the keys and values of its group once, and no tile is larger than its block."""
+    """Each program reads the keys and values of its group once and writes one tile of rows, and no tile is larger than
+    its block."""
     tiles = -(-case["seqlen_q"] * (case["heads_q"] // case["heads_kv"]) // case["block_m"])
     loaded = case["batch"] * case["heads_kv"] * tiles * case["seqlen_k"] * case["head"]
     return {
         "total_load.k": loaded,
         "total_load.v": loaded,
+        **dict.fromkeys(("largest_share.o", "largest_share.o_twin"), case["block_m"] * case["head"]),
         "largest_dimension": max(case["block_m"], case["block_n"], case["head"]),
     }
 

@@ -240,6 +240,13 @@ ALIASES = {
 
 SIGNS = (
     (
+        "does_the_work_of_others",
+        "fail",
+        r"\bone program stores",
+        "A program writes more than its own part, as where one does the work of all and the others do none.\n\n"
+        "Which part is its own, and where does its number say so?",
+    ),
+    (
         "product_of_two_types",
         "compile-error",
         r"tl\.dot takes two tiles of one dtype",

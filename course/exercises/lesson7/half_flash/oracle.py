@@ -63,12 +63,15 @@ def observe(case, inputs, outputs):
 
 
 def limits(case):
-    """No tile is larger than its block, and keys and values are read at most twice for each query tile."""
+    """No tile is larger than its block, keys and values are read at most twice for each query tile, whose rows are all
+    that a program writes."""
     whole = 2 * -(-case["seqlen_q"] // case["block_m"]) * case["seqlen_k"] * case["head"] * (2 if case["twin"] else 1)
     return {
         "largest_dimension": max(case["block_m"], case["block_n"], case["head"]),
         "total_load.k": whole,
         "total_load.v": whole,
+        **dict.fromkeys(("largest_share.o", "largest_share.o_twin"), case["block_m"] * case["head"]),
+        **dict.fromkeys(("largest_share.lse", "largest_share.lse_twin"), case["block_m"]),
     }
 
 

@@ -284,6 +284,13 @@ GPU_ALIASES = {"table_looked_up_by_key": "far_from_the_pages"}
 # For what outputs cannot tell. A message is a sign of no more than what it says.
 SIGNS = (
     (
+        "does_the_work_of_others",
+        "fail",
+        r"\bone program stores",
+        "A program writes more than its own part, as where one does the work of all and the others do none.\n\n"
+        "Which part is its own, and where does its number say so?",
+    ),
+    (
         "pages_read_twice",
         "fail",
         r"elements of [kv]_pages are loaded in all",

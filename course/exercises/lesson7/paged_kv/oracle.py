@@ -85,11 +85,19 @@ def observe(case, inputs, outputs):
 
 
 def limits(case):
-    """Proof that each key is read once, for one case: a page at a time, and no page of another."""
+    """Proof that each key is read once, for one case: a page at a time, and no page of another.
+
+    And, for all cases, that a program writes one sequence.
+    """
+    part = {
+        **dict.fromkeys(("largest_share.o", "largest_share.o_moved"), case["heads"] * case["head"]),
+        **dict.fromkeys(("largest_share.lse", "largest_share.lse_moved"), case["heads"]),
+    }
     if not case["counted"]:
-        return {}
+        return part
     page, all_keys = case["page"] * case["head"], int(_seqlens(case).sum()) * case["head"]
     return {
+        **part,
         "largest_load.k_pages": page,
         "largest_load.v_pages": page,
         "total_load.k_pages": all_keys,

@@ -395,6 +395,13 @@ ALIASES = {other.__name__: model.__name__ for other, model in _OTHERS.items()}
 
 SIGNS = (
     (
+        "does_the_work_of_others",
+        "fail",
+        r"\bone program stores",
+        "A program writes more than its own part, as where one does the work of all and the others do none.\n\n"
+        "Which part is its own, and where does its number say so?",
+    ),
+    (
         "all_chunks_read",
         "fail",
         r"The result is right.* elements of [kv] are loaded in all",

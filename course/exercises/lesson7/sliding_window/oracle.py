@@ -67,9 +67,16 @@ def observe(case, inputs, outputs):
 
 
 def limits(case):
-    """Proof that a tile streams its band and nothing else: no load takes more than a chunk, and each is read once."""
+    """Proof that a tile streams its band and nothing else: no load takes more than a chunk, and each is read once.
+
+    And, for all cases, that a program writes the rows of one tile alone.
+    """
+    part = {
+        **dict.fromkeys(("largest_share.o", "largest_share.o_open"), case["block_m"] * case["head"]),
+        **dict.fromkeys(("largest_share.lse", "largest_share.lse_open"), case["block_m"]),
+    }
     if not case["streaming"]:
-        return {}
+        return part
     programs = -(-case["seqlen_q"] // case["block_m"])
     band = case["block_m"] + case["left"] + case["right"] + 2 * case["block_n"]  # a chunk may jut out on both sides
     chunk = case["block_n"] * case["head"]
@@ -78,6 +85,7 @@ def limits(case):
         "largest_load.v": chunk,
         "total_load.k": programs * band * case["head"],
         "total_load.v": programs * band * case["head"],
+        **part,
         "largest_dimension": max(case["block_m"], case["block_n"], case["head"]),
     }
 

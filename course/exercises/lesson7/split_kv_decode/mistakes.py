@@ -338,6 +338,13 @@ ALIASES = {"first_sequences_length": "length_ignored"}
 # For what outputs cannot tell. A message is a sign of no more than what it says.
 SIGNS = (
     (
+        "does_the_work_of_others",
+        "fail",
+        r"\bone program stores",
+        "A program writes more than its own part, as where one does the work of all and the others do none.\n\n"
+        "Which part is its own, and where does its number say so?",
+    ),
+    (
         "reads_all_keeps_part",
         "fail",
         r"elements of [kv] are loaded in all",

@@ -70,12 +70,18 @@ def _same(outputs):
 
 
 def limits(case):
-    """Proof that each key is read once, for one case: in tiles of at most BLOCK_N, and none of the caches' free room."""
+    """Proof that each key is read once, for one case: in tiles of at most BLOCK_N, and none of the caches' free room.
+
+    And, for all cases, that a program writes one split, or one sequence.
+    """
+    sizes = {"part_o": case["head"], "part_lse": 1, "o": case["head"], "lse": 1}
+    part = {f"largest_share.{name}{suffix}": size for suffix in ("", "_other") for name, size in sizes.items()}
     if not case["counted"]:
-        return {}
+        return part
     lengths = [max(0, case["capacity"] - case["fewer"] * sequence) for sequence in range(case["batch"])]
     tile, all_keys = case["block_n"] * case["head"], sum(lengths) * case["head"]
     return {
+        **part,
         "largest_load.k": tile,
         "largest_load.v": tile,
         "total_load.k": all_keys,

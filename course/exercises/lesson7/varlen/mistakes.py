@@ -349,6 +349,13 @@ ALIASES = {
 
 SIGNS = (
     (
+        "does_the_work_of_others",
+        "fail",
+        r"\bone program stores",
+        "A program writes more than its own part, as where one does the work of all and the others do none.\n\n"
+        "Which part is its own, and where does its number say so?",
+    ),
+    (
         "tiles_without_queries_read",
         "fail",
         r"The result is right.* elements of [kv] are loaded in all",

@@ -74,10 +74,15 @@ def observe(case, inputs, outputs):
 def limits(case):
     """Proof of streaming, and that tiles behind the end of a sequence read nothing.
 
-    Each tile that has a query reads each key once, and no load takes more than a chunk.
+    Each tile that has a query reads each key once, and no load takes more than a chunk.  A
+    program writes the rows of one tile.
     """
+    part = {
+        **dict.fromkeys(("largest_share.o", "largest_share.o_turned"), case["block_m"] * case["head"]),
+        **dict.fromkeys(("largest_share.lse", "largest_share.lse_turned"), case["block_m"]),
+    }
     if not case["streaming"]:
-        return {}
+        return part
     lengths_of = zip(lengths(case["seqlens_q"]), lengths(case["seqlens_k"]), strict=True)
     keys = sum(-(-seqlen_q // case["block_m"]) * seqlen_k for seqlen_q, seqlen_k in lengths_of)
     elements = keys * case["heads"] * case["head"]
@@ -87,6 +92,7 @@ def limits(case):
         "largest_load.v": chunk,
         "total_load.k": elements,
         "total_load.v": elements,
+        **part,
         "largest_dimension": max(case["block_m"], case["block_n"], case["head"]),
     }
 

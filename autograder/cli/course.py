@@ -58,7 +58,7 @@ def cli() -> None:
     "--exercise", "ids", multiple=True, shell_complete=complete_exercises, help="Only this exercise; may be repeated."
 )
 @click.option("--mistake", metavar="EXERCISE/NAME", help="Of the mistakes, try this one.")
-@click.option("--quick", is_flag=True, help="Try one of each mistake's two kernels, and one mutant of three.")
+@click.option("--quick", is_flag=True, help="Try one of each mistake's two kernels, and one mutant of six.")
 @click.option("--show", is_flag=True, help="Print the report of each graded hand-in.")
 @click.option("--json", "json_path", metavar="PATH|-", help="Write what was found as JSON.")
 @click.option("--plain", is_flag=True, help="No colour, ASCII only.")

@@ -58,7 +58,7 @@ class Proof:
         return not self.findings and (self.checked > 0 or not self.whole)
 
 
-_ONE_IN = 3  # a quick check tries one mutant in so many
+_ONE_IN = 6  # a quick check tries one mutant in so many
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -81,7 +81,7 @@ class SelfCheck:
     ) -> None:
         """``exercises`` are those to prove things of, and to find harmed by a mistake of another; none means all.
 
-        ``quick`` tries one wrong kernel of each known mistake instead of both, and one mutant of three.
+        ``quick`` tries one wrong kernel of each known mistake instead of both, and one mutant of six.
         """
         self._course = course
         self._exercises = tuple(exercises) or course.exercises

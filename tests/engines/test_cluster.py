@@ -9,7 +9,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,6 +35,14 @@ def descendants(pid: int) -> set[int]:
     return found
 
 
+def pids_of_workers_that_are_up(cluster: Any) -> Sequence[int]:
+    """They come again when they are killed, and after a few at once there may be none for a moment."""
+    end = time.monotonic() + 60
+    while not (pids := worker_pids(cluster)) and time.monotonic() < end:
+        time.sleep(0.05)
+    return pids
+
+
 def gone(pids: set[int]) -> bool:
     """Whether all of them are gone, given some time."""
     end = time.monotonic() + 30
@@ -52,8 +62,8 @@ def test_workers_killed_at_random_give_the_grades_of_the_local_engine(setting: S
     with cluster_of(setting) as cluster:
 
         def kill(progress: Progress) -> None:
-            if progress.done in (1, 3, 5, 8) and (pids := worker_pids(cluster)):
-                victim = chance.choice(pids)
+            if progress.done in (1, 3, 5, 8):
+                victim = chance.choice(pids_of_workers_that_are_up(cluster))
                 theirs.update(descendants(victim))
                 os.kill(victim, signal.SIGKILL)
                 killed.append(victim)

@@ -64,7 +64,8 @@ def test_a_hand_in_that_goes_well_opens_the_gpu_once(
 
     monkeypatch.setattr(Pool, "start_child", start_child)
     monkeypatch.setattr(grader, "_jobs", 1)
-    request = Request(ROOT / "solutions", course.exercises, seed=11, reference=Reference.load(course, None))
+    chosen = tuple(exercise for exercise in course.exercises if not exercise.races)  # a race has a child of its own
+    request = Request(ROOT / "solutions", chosen, seed=11, reference=Reference.load(course, None))
     assert {exercise.outcome for exercise in grader.grade(request).exercises} == {"pass"}
     assert started == ["cuda"]
 

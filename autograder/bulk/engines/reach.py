@@ -107,7 +107,7 @@ class Reach:
                 f" The address is from {self.scheduler_file}, which may be an old one." if self.scheduler_file else ""
             )
             raise NoSchedulerError(
-                f"No scheduler of Dask answers at {address}{_why(error, made.done(), security is not None)}. "
+                f"No scheduler of Dask answers at {address}{_why(error, address, made.done(), security is not None)}. "
                 f"Start one (`dask scheduler`, see docs/clusters.md), or correct the address.{file}"
             ) from error
 
@@ -147,8 +147,10 @@ class NoSchedulerError(EnvironmentProblem):
     """Nothing answers where the scheduler should be."""
 
 
-def _why(error: BaseException, ended: bool, tls: bool) -> str:
+def _why(error: BaseException, address: str, ended: bool, tls: bool) -> str:
     """Why nothing answers, as the end of a sentence."""
+    if _unknown(address):  # Dask's own error may be that its time was up
+        return ": no machine of that name is known"
     chain: list[BaseException] = []
     one: BaseException | None = error
     while one is not None and one not in chain:
@@ -160,11 +162,19 @@ def _why(error: BaseException, ended: bool, tls: bool) -> str:
         return ": it does not take these certificates"
     if any(isinstance(each, (ssl.SSLError, ValueError)) for each in chain):
         return ": what is there does not speak TLS"
-    if any(isinstance(each, socket.gaierror) for each in chain):
-        return ": no machine of that name is known"
     if any(isinstance(each, ConnectionRefusedError) for each in chain):
         return ": nothing listens there"
     return "" if tls else ", not without TLS"
+
+
+def _unknown(address: str) -> bool:
+    """Whether no machine has the name in an address."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    try:
+        socket.getaddrinfo(host.strip("[]"), int(port))
+    except socket.gaierror:
+        return True
+    return False
 
 
 def _address_in(file: Path) -> str:

@@ -42,9 +42,10 @@ test-cluster: $(VENV)/.installed-dask ## run all tests of engines: clusters of D
 	$(BIN)/python -m pytest $(PARALLEL) tests/engines
 
 # What reads files, writes pages, tries what the oracles say or what the system limits: Triton's version makes no difference.
-ALIKE := attempts bridges bulk companions course engines gpu gradescope handin judge/test_untrue_names.py release reports \
-	security/test_bubblewrap.py security/test_exhaustion.py security/test_sandbox.py selfcheck session similarity site \
-	smaller trace watch test_trees.py
+ALIKE := attempts bridges bulk cli/test_course_command.py companions course engines gpu gradescope handin \
+	judge/test_untrue_names.py lift/test_lift_fuzz.py lift/test_lift_hostile.py release reports \
+	security/test_bubblewrap.py security/test_exhaustion.py security/test_lifter_fuzz.py security/test_sandbox.py \
+	selfcheck session similarity site smaller trace watch test_trees.py
 test-colab: $(COLAB)/.installed ## grade the solutions and run the tests with Colab's versions, in an environment of their own
 	$(COLAB)/bin/course selfcheck --only solutions
 	$(COLAB)/bin/python -m pytest -m exhaustive tests/notebook

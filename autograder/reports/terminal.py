@@ -140,10 +140,12 @@ def print_total(console: Console, result: RunResult) -> None:
 
 
 def first_story(exercises: Sequence[ExerciseResult]) -> ExerciseResult | None:
-    """The first exercise that was started and not passed; without one, the first that is not passed."""
-    open_ones = [exercise for exercise in exercises if exercise.counts and not exercise.passed]
+    """The first exercise that was started and not passed, a bonus last; without one, the first that is not passed."""
+    counted = [exercise for exercise in exercises if exercise.counts]
+    open_ones = [exercise for exercise in counted or exercises if not exercise.passed]
     started = [exercise for exercise in open_ones if exercise.outcome not in ("not-started", "skipped")]
-    return next(iter(started or open_ones), None)
+    bonuses = [exercise for exercise in exercises if exercise.optional and exercise.outcome in _BROKEN]
+    return next(iter(started or bonuses or open_ones), None)
 
 
 def print_story(console: Console, exercise: ExerciseResult, plain: bool = False, folder: str = "") -> None:

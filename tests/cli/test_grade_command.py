@@ -24,7 +24,7 @@ from autograder.catalogue import Course
 from autograder.cli import common
 from autograder.cli.grade import cli
 from autograder.errors import LeakError
-from autograder.reports.terminal import make_console, print_run
+from autograder.reports.terminal import first_story, make_console, print_run
 from autograder.result import Environment, ExerciseResult, RunResult, Sandbox
 
 ROOT = Path(__file__).parents[2]
@@ -480,3 +480,13 @@ def test_of_bonuses_alone_all_have_to_pass(outcome: str, all_passed: bool) -> No
     assert result.all_passed is all_passed
     counted = replace(bonus, optional=False, outcome="pass", counts=True)
     assert replace(result, exercises=(counted, bonus)).all_passed
+
+
+def test_of_a_bonus_the_story_is_told_after_those_of_what_counts() -> None:
+    bonus = ExerciseResult("a", 7, "A", 1.0, 0.0, True, "fail", 0.1, "x.py", 1, counts=False)
+    counted = replace(bonus, id="b", optional=False, counts=True)
+    started = replace(counted, id="c", outcome="not-started")
+    assert first_story([bonus, started, counted]) is counted
+    assert first_story([started, bonus]) is bonus
+    assert first_story([started, replace(bonus, outcome="skipped")]) is started
+    assert first_story([replace(bonus, outcome="skipped")]) is not None

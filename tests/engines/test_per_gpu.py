@@ -136,6 +136,18 @@ def test_a_process_that_dies_is_started_again_and_given_up_in_the_end(tmp_path: 
         processes.shutdown()
 
 
+def test_a_process_that_died_with_nothing_to_do_is_started_for_its_next_job() -> None:
+    processes = Processes([station])
+    try:
+        first = processes.submit(pid_after, 0.0).result()
+        process = processes._processes[0].process
+        os.kill(first, signal.SIGKILL)
+        process.join()
+        assert processes.submit(pid_after, 0.0).result(timeout=60) not in (first, os.getpid())
+    finally:
+        processes.shutdown()
+
+
 def test_what_keeps_a_process_from_beginning_is_said() -> None:
     processes = Processes([partial(station, "Too little memory.")])
     try:
@@ -150,4 +162,4 @@ def test_stopping_ends_all_processes() -> None:
     future = processes.submit(pid_after, 0.2)
     processes.shutdown(cancel_futures=True)
     assert future.result() > 0
-    assert not any(one.process.is_alive() for one in processes._processes)
+    assert not any(one.process is not None and one.process.is_alive() for one in processes._processes)

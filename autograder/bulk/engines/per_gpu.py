@@ -141,16 +141,16 @@ class Processes(Executor):
         """End all processes; with ``cancel_futures`` what is at work ends at once, with a WorkerError."""
         with self._lock:
             self._closed = True
-            begun = [one for one in self._processes if one.process is not None]
-            for one in begun:
+            begun = [(one.process, one.connection) for one in self._processes if one.process is not None]
+            for _, connection in begun:
                 with contextlib.suppress(OSError):
-                    one.connection.send("stop" if cancel_futures else "end")
+                    connection.send("stop" if cancel_futures else "end")
         if wait:
-            for one in begun:
-                one.process.join(_GRACE)
-                if one.process.is_alive():
-                    one.process.kill()
-                    one.process.join()
+            for process, _ in begun:
+                process.join(_GRACE)
+                if process.is_alive():
+                    process.kill()
+                    process.join()
 
     def _start(self, one: _Process) -> None:
         context = multiprocessing.get_context("spawn")
@@ -181,12 +181,10 @@ class Processes(Executor):
                     future.set_result(answer)
         one.process.join()
         with self._lock:
-            if not one.jobs:
-                return
+            code, one.process = one.process.exitcode, None  # the next job starts another
             if self._closed:
                 self._give_up(one, WorkerError("The run was stopped."))
-            elif one.starts >= _STARTS:
-                code = one.process.exitcode
+            elif one.jobs and one.starts >= _STARTS:
                 self._give_up(
                     one,
                     WorkerError(
@@ -194,7 +192,7 @@ class Processes(Executor):
                         "enough memory? Run the same command again: what was graded is kept."
                     ),
                 )
-            else:
+            elif one.jobs:
                 self._start(one)
                 for number in one.jobs:
                     _send(one, number)

@@ -1,4 +1,4 @@
-"""Every program does the work of all."""
+"""The last program walks back over all query tiles; the others do nothing."""
 
 # seen on: cpu
 
@@ -21,7 +21,11 @@ def causal_attention_kernel(
     BLOCK_N: tl.constexpr,
     BLOCK_D: tl.constexpr,
 ):
-    for tile in range(tl.cdiv(seqlen_q, BLOCK_M)):
+    tiles = tl.num_programs(0)
+    left = tl.where(tl.program_id(0) == tiles - 1, tiles, 0)
+    while left > 0:
+        left -= 1
+        tile = left
         rows = tile * BLOCK_M + tl.arange(0, BLOCK_M)
         dims = tl.arange(0, BLOCK_D)
         real = rows[:, None] < seqlen_q

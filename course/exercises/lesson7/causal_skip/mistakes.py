@@ -91,12 +91,17 @@ def diagonal_skipped(case, inputs):
     return _kernel(case, inputs, **_until(lambda t: t.first + t.offset))
 
 
-def bound_without_offset(case, inputs):
+def bound_without_offset(case, inputs, existing=False):
     """The walk ends at the row's own number: with fewer queries than keys it stops too soon, with more too late.
 
     Which is the last key that a query may see if there are more keys than queries? Look at the end of the walk.
     """
-    return _kernel(case, inputs, **_until(lambda t: min(t.first + t.block_m, t.seqlen_k)))
+
+    def end(t):
+        last = min(t.first + t.block_m, t.seqlen_q) if existing else t.first + t.block_m  # the last row, or its place
+        return min(last, t.seqlen_k)
+
+    return _kernel(case, inputs, **_until(end))
 
 
 def bound_by_key_tile(case, inputs):
@@ -245,12 +250,14 @@ _TF32 = (
     _variant(tf32, "in_weights", ""),
 )
 
+_EXISTING = _variant(bound_without_offset, "of_rows_that_exist", True)
 _GUARDED = _variant(maximum_starts_at_zero, "with_lse_guarded", True)
 
 MISTAKES = (
     nothing_skipped,
     diagonal_skipped,
     bound_without_offset,
+    _EXISTING,
     bound_by_key_tile,
     whole_chunks_only,
     last_key_not_counted,
@@ -270,6 +277,7 @@ MISTAKES = (
 
 # Only their counts tell these from a right kernel, and the counts do not tell them apart.
 ALIASES = {
+    _EXISTING.__name__: "bound_without_offset",
     _GUARDED.__name__: "maximum_starts_at_zero",
     **dict.fromkeys(("next_chunk_ahead", "loaded_and_left", "two_walks"), "chunks_read_too_often"),
     **{variant.__name__: "tf32" for variant in _TF32},

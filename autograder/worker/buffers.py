@@ -5,11 +5,13 @@ Those of an input hold what the bands hold, and those of an output what nothing 
 the one to the other shows.  The bands on both sides hold a pattern of the dtype's,
 for floats a NaN of their own: an out-of-bounds read brings NaN into the result, and an out-of-bounds write shows,
 because the bands are compared afterwards.  On CPU every address is checked before it is used as well, see
-`interpreter`.
+`interpreter`; there the allocations lie so far apart that an address outside says which tensor it was meant for.
 """
 
 from __future__ import annotations
 
+import math
+import mmap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +22,9 @@ from autograder.worker.faults import Violation
 
 # Elements in each band: enough for a tile of 256 x 256 beyond the end on a GPU, where nothing else catches it.
 _BAND = {"cpu": 1024, "cuda": 65536}
+# Bytes without a tensor before and behind each allocation on CPU: addresses alone, as what is never touched takes no
+# memory.
+APART = 8 << 20
 # Elements of an allocation with gaps that are looked at in one go: it may be as large as half a GPU.
 _PIECE = 1 << 26
 
@@ -153,18 +158,26 @@ def _allocate(
     """The whole allocation, the tensor's part of it, and the tensor."""
     band = _BAND[device]
     if strides is None:
-        size = 1
-        for length in shape:
-            size *= length
+        size = math.prod(shape)
         fence = _repeated(FENCE, dtype, band)
-        whole = torch.cat([fence, poison(dtype, size), fence]).to(device)
+        whole = _placed(torch.cat([fence, poison(dtype, size), fence]), device)
         memory = whole[band : band + size]
         return whole, memory, memory.reshape(shape)
     span = 1 + sum((length - 1) * stride for length, stride in zip(shape, strides, strict=True))
     pattern = _bits(_repeated(FENCE, dtype, 1))
-    whole = torch.full((span + 2 * band,), int(pattern), dtype=pattern.dtype, device=device).view(dtype)
+    whole = _placed(torch.full((span + 2 * band,), int(pattern), dtype=pattern.dtype, device=device), device).view(
+        dtype
+    )
     memory = whole[band : band + span]
     return whole, memory, memory.as_strided(shape, tuple(strides))
+
+
+def _placed(flat: torch.Tensor, device: str) -> torch.Tensor:
+    """The tensor on its device; on CPU its memory begins and ends `APART` bytes from any other's."""
+    if device != "cpu":
+        return flat.to(device)
+    addresses = mmap.mmap(-1, flat.nbytes + 2 * APART, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return torch.frombuffer(addresses, dtype=flat.dtype, count=flat.numel(), offset=APART).copy_(flat)
 
 
 def _counts(shape: Sequence[int]) -> list[int]:

@@ -20,7 +20,7 @@ import triton.language as tl
 from triton.runtime import interpreter as triton_interpreter
 
 from autograder.worker.authors import Authors
-from autograder.worker.buffers import Buffer, poison, shape_text
+from autograder.worker.buffers import APART, Buffer, poison, shape_text
 from autograder.worker.faults import Violation
 
 NATIVE_MEMORY = frozenset({"load", "store", "atomic_rmw", "atomic_cas"})
@@ -127,7 +127,7 @@ class MemoryGuard:
         offset = (address - tensor.data_ptr()) / tensor.element_size()
         if offset != int(offset):
             raise Violation(f"The kernel {verb} at an address that is not aligned to an element of {buffer.name}.")
-        limit = 64 * max(buffer.memory.numel(), 1024)
+        limit = min(64 * max(buffer.memory.numel(), 1024), APART // tensor.element_size())
         if not -limit < offset < limit:
             raise Violation(f"The kernel {verb} far outside its tensors. Check the pointer arithmetic and the mask.")
         raise Violation(

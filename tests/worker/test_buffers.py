@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import torch
 
 from autograder.judge.compare import unwritten
 from autograder.protocol import FENCE, POISON, RawTensor
-from autograder.worker.buffers import Buffer, allocate_input, allocate_output, read_outputs, verify
+from autograder.worker.buffers import APART, Buffer, allocate_input, allocate_output, read_outputs, verify
 from autograder.worker.faults import Violation
 
 
@@ -79,3 +81,13 @@ def test_the_fences_lie_around_the_gaps_too() -> None:
 def test_a_place_in_memory_is_an_element_or_lies_in_a_gap() -> None:
     made = laid_out((1, 4))
     assert [made.element(place) for place in range(10)] == [0, 3, None, None, 1, 4, None, None, 2, 5]
+
+
+def test_an_address_outside_is_nearest_to_the_tensor_that_it_was_counted_from() -> None:
+    """Also where another tensor was allocated right before or behind: a stray pointer of k's is not told as lse's."""
+    raw = RawTensor("float32", (4096,), bytes(4 * 4096))
+    buffers = [allocate_input(f"x{number}", raw, "cpu") for number in range(6)]
+    places = sorted((buffer.memory.data_ptr(), buffer.memory.nbytes) for buffer in buffers)
+    for (start, size), (following, _) in itertools.pairwise(places):
+        assert following - (start + size) > 2 * APART
+    assert len({buffer.memory.data_ptr() for buffer in buffers}) == len(buffers)

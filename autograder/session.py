@@ -62,7 +62,8 @@ class Request:
     were left out as well; with ``clues`` it runs the probes that are there to be shown, too.  Without
     ``targets`` the check on GPU targets is left out, whatever the grader does otherwise, and without ``races`` all
     checks on speed are, as if the exercise had none.  Without ``remembered`` its checks are run, though the same
-    source may have been graded before.
+    source may have been graded before.  ``unhurried`` asks why for as long as it takes: what is found then depends on
+    no machine's speed.
     """
 
     handin: Path
@@ -77,6 +78,7 @@ class Request:
     targets: bool = True
     remembered: bool = True
     races: bool = True
+    unhurried: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +375,8 @@ class Grader:
         cases = {
             check.id: self._case(exercise, check, seed_of(exercise, check, request)) for check in (*checks, *probes)
         }
-        inquiry = Inquiry(exercise, checks, cases, request.thorough, ask_why, _PATIENCE[self.device], decided)
+        patience = None if request.unhurried else _PATIENCE[self.device]
+        inquiry = Inquiry(exercise, checks, cases, request.thorough, ask_why, patience, decided)
         large = max(check.gpu_memory for check in checks)
         share = large / _gpu_memory() if large and self.device == "cuda" else 0.0
         job = replace(job, checks=tuple(case.job for case in cases.values()), unasked=len(checks), gpu_share=share)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from autograder.catalogue import Course, Exercise
-from autograder.errors import MarkerError
+from autograder.errors import MarkerError, UsageError
 from autograder.plan import Reference
 from autograder.release.stubs import generate_stubs
 from autograder.result import ExerciseResult, RunResult
@@ -43,7 +43,7 @@ class Finding:
 class Proof:
     """One proof: how many cases were looked at, how many this device cannot show, and what does not hold.
 
-    Of the ``whole`` course there has to be something to look at; some exercises may have nothing for a proof.
+    Of the ``whole`` course there has to be something to look at; a part of it may have nothing for a proof.
     """
 
     name: str
@@ -75,12 +75,13 @@ class SelfCheck:
         grader: Grader,
         jobs: int,
         show: Show | None = None,
-        mistake: str | None = None,
+        mistakes: Collection[str] = (),
         exercises: Sequence[Exercise] = (),
         quick: bool = False,
     ) -> None:
         """``exercises`` are those to prove things of, and to find harmed by a mistake of another; none means all.
 
+        ``mistakes`` are the labels of the wrong kernels to try; none means all.
         ``quick`` tries one wrong kernel of each known mistake instead of both, and one mutant of six.
         """
         self._course = course
@@ -88,13 +89,13 @@ class SelfCheck:
         self._grader = grader
         self._jobs = jobs
         self._show = show
-        self._mistake = mistake
+        self._wanted = frozenset(mistakes)
         self._quick = quick
         self._reference = Reference.load(course, None)
 
     def run(self, name: str, step: Step) -> Proof:
         """Run the proof called ``name``; ``step(done, total)`` reports progress."""
-        proof = Proof(name, whole=self._exercises == self._course.exercises)
+        proof = Proof(name, whole=self._exercises == self._course.exercises and not self._wanted)
         run: Callable[[Proof, Step], None] = getattr(self, f"_{name}")
         run(proof, step)
         return proof
@@ -179,7 +180,10 @@ class SelfCheck:
                     proof.remarks.append(f"{label}: {used}")
 
     def _mistakes(self, proof: Proof, step: Step) -> None:
-        wanted = [variant for variant in mistakes(self._course) if self._mistake in (None, variant.label)]
+        wanted = [variant for variant in mistakes(self._course) if variant.exercise in self._exercises]
+        if unknown := self._wanted.difference(variant.label for variant in wanted):
+            raise UsageError(f"There is no mistake {min(unknown)}. They are the files under tests/mistakes/.")
+        wanted = [variant for variant in wanted if not self._wanted or variant.label in self._wanted]
         if self._quick:
             wanted = [variant for variant in wanted if not variant.is_second]
         for variant, result in self._each_variant(wanted, proof, step):
@@ -277,6 +281,7 @@ class SelfCheck:
                 diagnose=diagnose or self._show is not None,
                 clues=self._show is not None,
                 races=False,
+                unhurried=True,
             )
             return self._grader.grade(request)
 

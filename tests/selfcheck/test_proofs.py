@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from autograder import session
 from autograder.catalogue import Course, load_course
+from autograder.errors import UsageError
 from autograder.release.markers import BEGIN, END
 from autograder.result import RunResult
 from autograder.selfcheck import PROOFS, Proof, SelfCheck
@@ -120,12 +122,26 @@ def test_a_quick_check_tries_one_kernel_of_each_mistake(broken_course: Path) -> 
     assert 0 < proof.checked < len(kernels)
 
 
+def test_some_mistakes_can_be_tried_alone_however_slow_the_machine(
+    broken_course: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(session._PATIENCE, "cpu", 0.0)
+    course = load_course(broken_course)
+    wanted = ("score_mask/causal_forgotten", "score_mask/causal_forgotten__again")
+    with Grader(course, "cpu", targets="off") as grader:
+        proof = SelfCheck(course, grader, jobs=2, mistakes=wanted).run("mistakes", lambda done, total: None)
+        assert (proof.ok, proof.checked) == (True, 2)
+        check = SelfCheck(course, grader, jobs=2, mistakes=("score_mask/nobody_makes_it",))
+        with pytest.raises(UsageError, match="There is no mistake score_mask/nobody_makes_it"):
+            check.run("mistakes", lambda done, total: None)
+
+
 def test_what_is_shown_is_repeated_by_the_command_that_showed_it(broken_course: Path) -> None:
     """`grade check` would grade what lies in assignments/."""
     shown: dict[str, RunResult] = {}
     course = load_course(broken_course)
     with Grader(course, "cpu", targets="off") as grader:
-        check = SelfCheck(course, grader, 2, shown.__setitem__, "score_mask/causal_forgotten")
+        check = SelfCheck(course, grader, 2, shown.__setitem__, ["score_mask/causal_forgotten"])
         check.run("mistakes", lambda done, total: None)
     [(title, result)] = shown.items()
     assert title == "a wrong kernel: score_mask/causal_forgotten, added to its solution"

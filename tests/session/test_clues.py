@@ -28,7 +28,9 @@ def all_the_time_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
 def wrong(course: Course, cpu_grader: Grader, tmp_path: Path) -> Wrong:
     """Grades the solution of an exercise with a known mistake in it, or with text replaced."""
 
-    def grade(exercise_id: str, mistake: str, old: str = "", new: str = "", seed: int = 7) -> ExerciseResult:
+    def grade(
+        exercise_id: str, mistake: str, old: str = "", new: str = "", seed: int = 7, unhurried: bool = False
+    ) -> ExerciseResult:
         exercise = course.exercise(exercise_id)
         text = (ROOT / "solutions" / exercise.stub).read_text(encoding="utf-8")
         assert old in text
@@ -37,7 +39,7 @@ def wrong(course: Course, cpu_grader: Grader, tmp_path: Path) -> Wrong:
         path = tmp_path / exercise.stub
         path.parent.mkdir(exist_ok=True)
         path.write_text(text.replace(old, new) if old else text, encoding="utf-8")
-        result = cpu_grader.grade(Request(tmp_path, (exercise,), seed))
+        result = cpu_grader.grade(Request(tmp_path, (exercise,), seed, unhurried=unhurried))
         return result.exercises[0]
 
     return grade
@@ -105,6 +107,7 @@ def test_a_kernel_that_is_slow_is_told_less(
     result = wrong("flash_attention", "acc_not_rescaled", seed=31)
     assert [item.mistake for item in result.diagnosis] == ["acc_not_rescaled"]
     assert result.clues == ()
+    assert wrong("flash_attention", "acc_not_rescaled", seed=32, unhurried=True).clues != ()
 
 
 def test_what_passes_costs_no_further_run(

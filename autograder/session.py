@@ -403,7 +403,7 @@ class Grader:
         """A hash of all that verdicts depend on."""
         cases = [[check.id, check.tier, dict(check.case), seed_of(exercise, check, request)] for check in checks]
         source = [job.module, sorted(job.substitutes.items())]
-        how = [request.thorough, request.diagnose, request.clues]
+        how = [request.thorough, request.diagnose, request.clues, request.unhurried]
         return key_of(asdict(self.environment), __version__, self._digest(exercise), source, cases, how)
 
     def _digest(self, exercise: Exercise) -> str:

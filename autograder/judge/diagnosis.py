@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import torch
 
 from autograder.catalogue import Check
 from autograder.errors import CourseError
+from autograder.judge.modelled import Modelled
 from autograder.judge.oracles import Tensors
 from autograder.packed import unpack
 from autograder.result import CheckResult, Diagnosis
@@ -82,6 +83,7 @@ class Probe:
     """What a kernel gave on one case: ``observed`` as the oracle observes it; ``right`` are the right values.
 
     ``ran`` is False where the kernel was stopped; then all that is observed is +inf, and ``message`` says why.
+    ``modelled`` is what models give on the case.
     """
 
     check: Check
@@ -90,6 +92,7 @@ class Probe:
     right: Tensors
     ran: bool = True
     message: str = ""
+    modelled: Modelled = field(default_factory=Modelled)
 
 
 @lru_cache(maxsize=256)
@@ -149,11 +152,11 @@ def nearest(mistakes: Mistakes, probes: Sequence[Probe], device: str = "cpu") ->
         for name, fit in fits.items():
             if fit.own > _GIVEN_UP:
                 continue
-            case = {**probe.check.case, "device": device}
-            own, known = _own(probe, mistakes.models[name], case, doubled, ever_ran)
+            run = partial(_run, mistakes.models[name], {**probe.check.case, "device": device}, doubled)
+            own, known = _own(probe, probe.modelled.outputs(mistakes.models[name], device, run), ever_ran)
             if own is not None and own > _NEAR and device == "cuda":
                 with _tiny_numbers_are_zero():
-                    flushed, _ = _own(probe, mistakes.models[name], case, doubled, ever_ran)
+                    flushed, _ = _own(probe, run(), ever_ran)
                 own = own if flushed is None else min(own, flushed)
             if own is not None:
                 fit.add(own, distance(probe.observed, known) if known else from_right)
@@ -229,14 +232,11 @@ def _is_number(x: torch.Tensor) -> torch.Tensor:
     return torch.isfinite(x) & (x != UNWRITTEN)
 
 
-def _own(
-    probe: Probe, model: Model, case: Mapping[str, Any], inputs: Tensors, ever_ran: bool
-) -> tuple[float | None, Tensors]:
+def _own(probe: Probe, outputs: Tensors | str, ever_ran: bool) -> tuple[float | None, Tensors]:
     """How far the output, or the message of a kernel that was stopped, is from a model's; None if it says nothing.
 
     And the right values of what the model knows, if there is anything that it does not.
     """
-    outputs = _run(model, case, inputs)
     if isinstance(outputs, str):
         return (0.0 if not probe.ran and re.search(outputs, probe.message) else float("inf")), {}
     if not ever_ran:

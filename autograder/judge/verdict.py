@@ -14,6 +14,7 @@ from autograder.catalogue import Check, Exercise
 from autograder.errors import CourseError
 from autograder.judge.compare import Comparison, compare
 from autograder.judge.diagnosis import UNWRITTEN, Probe
+from autograder.judge.modelled import Modelled
 from autograder.judge.oracles import Oracle, Tensors
 from autograder.judge.region import Layout
 from autograder.judge.tensors import from_raw, to_raw, unwritten
@@ -60,6 +61,7 @@ class Case:
         self._check = check
         self._oracle = oracle
         self._inputs: Tensors = oracle.inputs(check, seed)
+        self._modelled = Modelled()
 
     @property
     def inputs(self) -> Tensors:
@@ -137,11 +139,11 @@ class Case:
         if reply.outcome == RAN:
             outputs = {name: from_raw(raw) for name, raw in reply.outputs.items()}
             observed = {name: _marked(x, outputs.get(name)) for name, x in self._observed(outputs).items()}
-            return Probe(self._check, self._inputs, observed, right, ran=True)
+            return Probe(self._check, self._inputs, observed, right, modelled=self._modelled)
         if reply.outcome not in ("violation", "compile-error"):
             return None
         nothing = {name: torch.full_like(x.double(), float("inf")) for name, x in right.items()}
-        return Probe(self._check, self._inputs, nothing, right, ran=False, message=reply.message)
+        return Probe(self._check, self._inputs, nothing, right, False, reply.message, self._modelled)
 
     def _observed(self, outputs: dict[str, torch.Tensor]) -> Tensors:
         try:

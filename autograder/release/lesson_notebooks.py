@@ -14,6 +14,7 @@ from autograder.handin import split_lines
 from autograder.release._ipynb import Cell, ipynb
 from autograder.release.files import write_whole
 from autograder.release.lesson_text import lesson_text
+from autograder.release.markers import find_regions
 from autograder.release.spans import function_spans
 
 FOLDER = Path("course") / "notebooks"
@@ -171,8 +172,11 @@ def _handout(exercise: Exercise) -> str:
 def functions_of(exercise: Exercise, owned: Sequence[Exercise], text: str, first: bool) -> str:
     """The exercise's functions out of ``text``, its stub or solution; with the first of a file what no exercise owns.
 
+    What stands in a solution region brings the whole region along, with its markers.
+
     Raises:
         CourseError: one of them is not there.
+        MarkerError: markers do not pair up.
     """
     lines = split_lines(text)
     spans = function_spans(lines)
@@ -181,13 +185,25 @@ def functions_of(exercise: Exercise, owned: Sequence[Exercise], text: str, first
         raise CourseError(f"The stub {exercise.stub} has no function {missing[0]}.")
     everyones = {function.name for item in owned for function in item.functions}
     given = [name for name in spans if name not in everyones] if first else []
-    parts = sorted(spans[name][-1] for name in (*given, *names))
-    code = ["\n".join(lines[begin - 1 : end]) for begin, end in parts]
-    constants = _constants(lines, text) if first else []
-    return "\n\n\n".join(["\n".join(constants), *code] if constants else code)
+    regions = [(region.first, region.last) for region in find_regions(text, exercise.stub)]
+
+    def whole(part: tuple[int, int]) -> tuple[int, int]:
+        return next((region for region in regions if region[0] < part[0] and part[1] < region[1]), part)
+
+    constants = dict.fromkeys(map(whole, _constants(lines, text) if first else ()))
+    parts = dict.fromkeys(sorted(whole(spans[name][-1]) for name in (*given, *names)))
+    code = ["\n".join(lines[begin - 1 : end]) for begin, end in parts if (begin, end) not in constants]
+    told = "\n".join(line for begin, end in constants for line in lines[begin - 1 : end])
+    return "\n\n\n".join([told, *code] if told else code)
 
 
-def _constants(lines: Sequence[str], text: str) -> list[str]:
-    """What a stub assigns at its top level, such as a tile's size."""
-    nodes = [node for node in trees.parse(text).body if isinstance(node, (ast.Assign, ast.AnnAssign))]
-    return ["\n".join(lines[node.lineno - 1 : node.end_lineno]) for node in nodes]
+def _constants(lines: Sequence[str], text: str) -> list[tuple[int, int]]:
+    """The lines of what a text assigns at its top level, such as a tile's size, with the comments right above."""
+    found = []
+    for node in trees.parse(text).body:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            begin = node.lineno
+            while begin > 1 and lines[begin - 2].startswith("# "):
+                begin -= 1
+            found.append((begin, node.end_lineno or node.lineno))
+    return found

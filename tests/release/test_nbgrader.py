@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from autograder.cli.course import cli
 from autograder.errors import LeakError
 from autograder.plan import Reference, plan_exercises
 from autograder.release import nbgrader
+from autograder.release.lesson_notebooks import functions_of
 from autograder.release.markers import BEGIN, END, make_stub, stub_lines_first
 from autograder.session import Grader, Request
 from tests.lessons import keep_lesson, of_lesson
@@ -142,6 +144,57 @@ def test_of_every_lesson_a_notebook_is_read_as_its_files_are(course: Course, tmp
     assert None not in [plan.mark for plan in solved]
     released, _ = plan_exercises(course, tmp_path / "released", course.exercises, reference)
     assert {plan.outcome for plan in released} == {"not-started"}
+
+
+def test_the_whole_course_gives_nothing_away(course: Course, tmp_path: Path) -> None:
+    """Also where more than a function's body is to be written, as a bonus's settings."""
+    written = nbgrader.write_assignment(course, tmp_path)
+    assert len(written.notebooks) == len(course.lessons)
+    for name, text in nbgrader._as_released(course).items():
+        source = cells((tmp_path / "source" / written.name / name).read_text(encoding="utf-8"))
+        for grade_id, cell in cells(text).items():
+            kept = "".join(source[grade_id]["source"])
+            while BEGIN in kept:  # as nbgrader does
+                begin, end = kept.index(BEGIN), kept.index(END)
+                kept = kept[: kept.rindex("\n", 0, begin) + 1] + kept[kept.find("\n", end) + 1 or len(kept) :]
+            assert kept.split() == "".join(cell["source"]).split()
+
+
+TEXT = f"""\
+import triton
+
+# How wide a tile is.
+BLOCK = 32
+{BEGIN}
+#: # TODO: the settings.
+#: WIDTH = 1
+WIDTH = 4
+
+
+def secret(x):
+    return x + 1
+{END}
+
+
+def answer(x):
+    {BEGIN}
+    #: return x
+    return secret(x)
+    {END}
+"""
+
+
+def test_what_stands_in_a_region_brings_the_region_along(course: Course) -> None:
+    answer = replace(course.exercises[0].functions[0], name="answer")
+    exercise = replace(course.exercises[0], functions=(answer,))
+    told = functions_of(exercise, [exercise], TEXT, first=True)
+    head = "# How wide a tile is.\nBLOCK = 32"
+    assert told.startswith(f"{head}\n{BEGIN}\n#: # TODO: the settings.")
+    assert told.count("def secret") == told.count("def answer") == 1
+    stub = f"{head}\n# TODO: the settings.\nWIDTH = 1\n\n\ndef answer(x):\n    return x"
+    assert make_stub(told, "x").rstrip() == stub
+    assert functions_of(exercise, [exercise], make_stub(TEXT, "x"), first=True).rstrip() == stub
+    assert "WIDTH" not in functions_of(exercise, [exercise], TEXT, first=False)
 
 
 def test_released_again_what_was_changed_is_kept_out_of_nbgraders_way(lesson1: Path, tmp_path: Path) -> None:

@@ -42,8 +42,9 @@ _HEAD = """\
 # Lesson {number}: {title}
 
 You write each answer in the cell that begins with `%%exercise`. Running it grades your kernel on the public checks and
-shows the report below; `%hint ID` is a nudge. The cell is not run as Python: the kernel that you write is checked,
-lifted out of its text and run in a process of its own.
+shows the report below; `%hint ID` is a nudge. Where a text speaks of a file, such as `lesson1/vector_add.py`, the cell
+below it stands for that file. The cell is not run as Python: the kernel that you write is checked, lifted out of its
+text and run in a process of its own.
 
 **The cells with points count public checks only.** Your official score comes from the course, which reads this notebook
 as text and runs hidden checks, too."""

@@ -134,9 +134,7 @@ def test_where_it_does_not_work_all_goes_on_without(
         assert pool.sandbox == plain.sandbox
 
 
-def test_a_program_of_that_name_that_hangs_is_given_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_of_that_name_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bwrap").write_text("#!/bin/sh\nexec sleep 600\n")
     (tmp_path / "bwrap").chmod(0o755)
     (tmp_path / "worker.py").write_text(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -209,3 +210,15 @@ def test_a_question_that_takes_long_is_waited_for_and_said(hung: _Hung) -> None:
     threading.Timer(0.2, hung.answers.set).start()
     info = lasting.asked(lambda: hung.scheduler_info(-1), 10.0, lambda: said.append("slow"))
     assert (info["workers"], said) == (hung.workers, ["slow"])
+
+
+def test_a_worker_that_hangs_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lasting, "_SILENT_SECONDS", 0.2)
+    workers = {name: {"nthreads": 1, "resources": {}, "last_seen": 0.0} for name in ("tcp://well", "tcp://hung")}
+    said: list[str] = []
+    with executor_of(_Idle(workers=workers), say=said.append):
+        end = time.monotonic() + 1.0
+        while time.monotonic() < end:
+            workers["tcp://well"]["last_seen"] = time.monotonic()
+            time.sleep(0.01)
+    assert [sentence.split(" gives no")[0] for sentence in said] == ["The worker at tcp://hung"]

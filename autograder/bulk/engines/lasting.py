@@ -25,6 +25,7 @@ WORKER_SECONDS = 300.0
 _POLL_SECONDS = 0.5
 _LOOK_SECONDS = 2.0
 _FETCH_SECONDS = 30.0  # for a result of a few bytes
+_SILENT_SECONDS = 30.0  # of a worker, of which a sign of life comes every few seconds
 _ANSWER_SECONDS = 10.0  # for what the scheduler says at once
 _MOST_GIVEN_UP = 5  # times that Dask gave up on one job, of several deaths each
 
@@ -87,6 +88,8 @@ class LastingExecutor(Executor):
         self._looked = 0.0
         self._answered = time.monotonic()  # the scheduler
         self._waiting_said = False
+        self._signs: dict[str, tuple[Any, float]] = {}  # a worker's latest sign of life, and when it was new here
+        self._silent: set[str] = set()
         self._look()
         self._keeper = threading.Thread(target=self._keep, name="dask-jobs", daemon=True)
         self._keeper.start()
@@ -253,6 +256,7 @@ class LastingExecutor(Executor):
             self._say_waiting("Dask's scheduler does not answer; waiting for it.")
             return
         self._slots = sum(_slots_of(worker, self._resource) for worker in workers.values())
+        self._name_silent(workers)
         now = self._answered = time.monotonic()
         if self._slots:
             self._seen, self._waiting_said = now, False
@@ -260,6 +264,25 @@ class LastingExecutor(Executor):
             raise WorkerError(self._no_worker())
         elif now - self._seen > _LOOK_SECONDS:
             self._say_waiting("No worker of Dask is there now; waiting for one.")
+
+    def _name_silent(self, workers: Mapping[str, Mapping[str, Any]]) -> None:
+        """Say which workers hang: what they were given waits until the scheduler takes them for lost."""
+        now = time.monotonic()
+        self._silent.intersection_update(workers)
+        self._signs = {
+            name: self._signs[name] if name in self._signs and self._signs[name][0] == sign else (sign, now)
+            for name, sign in ((name, worker.get("last_seen")) for name, worker in workers.items())
+            if sign is not None
+        }
+        for name, (_, since) in self._signs.items():
+            if now - since <= _SILENT_SECONDS:
+                self._silent.discard(name)
+            elif name not in self._silent:
+                self._silent.add(name)
+                self._say(
+                    f"The worker at {name} gives no sign of life. What it was given is graded elsewhere once Dask's "
+                    "scheduler takes it for lost, which takes some minutes; end it, and that is at once."
+                )
 
     def _no_worker(self) -> str:
         if self._resource and workers_of(self._client):

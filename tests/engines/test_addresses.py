@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.server
 import json
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -116,3 +118,23 @@ def test_certificates_that_are_damaged_or_over(tmp_path: Path, monkeypatch: pyte
 def test_a_scheduler_that_is_not_there_is_an_error_of_its_own(ours: Certificates) -> None:
     with pytest.raises(NoSchedulerError), Reach(ours, "127.0.0.1:1").opened(print) as connect:
         connect()
+
+
+def test_a_key_with_a_password_asks_nobody_for_it(tmp_path: Path) -> None:
+    """Neither here, where somebody may sit at a terminal, nor in a batch job."""
+    from cryptography.hazmat.primitives import serialization as form
+
+    own = Certificates(tmp_path / "own")
+    own.make(days=1)
+    key = form.load_pem_private_key((own.folder / "key.pem").read_bytes(), None)
+    locked = form.BestAvailableEncryption(b"secret")
+    (own.folder / "key.pem").write_bytes(key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, locked))
+    code = (
+        "import sys; from pathlib import Path; from autograder.bulk.engines.certificates import Certificates\n"
+        "try: Certificates(Path(sys.argv[1])).require()\n"
+        "except Exception as error: print(error)"
+    )
+    command = [sys.executable, "-c", code, str(own.folder)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+    assert "are damaged" in done.stdout
+    assert "pass phrase" not in done.stdout + done.stderr

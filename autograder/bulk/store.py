@@ -130,8 +130,9 @@ class Store:
                 raise UsageError(f"Another `course grade` is at work in {self.out}. Wait for it, or stop it.") from None
             except OSError as error:
                 raise UsageError(
-                    f"The file system of {self.out} keeps no locks ({(error.strerror or str(error)).lower()}), without "
-                    "which two runs could meet there. Mount it with locks (Lustre: `-o flock`), or choose another --out."
+                    f"The file system of {self.out} keeps no locks ({(error.strerror or str(error)).lower()}), "
+                    "without which two runs could meet there. Mount it with locks (Lustre: `-o flock`), or choose another "
+                    "--out."
                 ) from error
             yield
 

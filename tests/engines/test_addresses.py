@@ -138,3 +138,28 @@ def test_a_key_with_a_password_asks_nobody_for_it(tmp_path: Path) -> None:
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
     assert "are damaged" in done.stdout
     assert "pass phrase" not in done.stdout + done.stderr
+
+
+def test_a_name_of_which_nobody_says_anything_is_bounded(tmp_path: Path) -> None:
+    """A name server that does not answer holds a lookup up, in threads that Python would wait for at its end."""
+    (tmp_path / "run.py").write_text(
+        "import socket, time\n"
+        "plain = socket.getaddrinfo\n"
+        "def lookup(host, *rest, **more):\n"
+        "    if host == 'hangs.example': time.sleep(90)\n"
+        "    return plain(host, *rest, **more)\n"
+        "socket.getaddrinfo = lookup\n"
+        "from autograder.bulk.engines import reach\n"
+        "reach._CONNECT_SECONDS, reach._MORE_SECONDS = 0.5, 0.5\n"
+        "import click\n"
+        "from autograder.cli.common import run\n"
+        "@click.command()\n"
+        "def look():\n"
+        "    with reach.Reach(None, 'hangs.example:8786').opened(print) as connect: connect()\n"
+        "run(look, 'look')\n"
+    )
+    command = [sys.executable, str(tmp_path / "run.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2, done.stderr
+    assert "no machine of that name is known" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -129,10 +129,10 @@ class Store:
             except BlockingIOError:
                 raise UsageError(f"Another `course grade` is at work in {self.out}. Wait for it, or stop it.") from None
             except OSError as error:
+                why = (error.strerror or str(error)).lower()
                 raise UsageError(
-                    f"The file system of {self.out} keeps no locks ({(error.strerror or str(error)).lower()}), "
-                    "without which two runs could meet there. Mount it with locks (Lustre: `-o flock`), or choose another "
-                    "--out."
+                    f"The file system of {self.out} keeps no locks ({why}), without which two runs could meet there. "
+                    "Mount it with locks (Lustre: `-o flock`), or choose another --out."
                 ) from error
             yield
 

@@ -46,9 +46,6 @@ def list_hand_ins(folder: Path) -> tuple[tuple[HandInPath, ...], tuple[str, ...]
         if entry.is_symlink():
             notes.append(f"{shown} is a link, and links are not followed: put the folder or file itself there.")
             continue
-        if len(os.fsencode(entry.name)) > _LONGEST_NAME:
-            notes.append(f"{shown} was left out: its name is too long for a file of results. Give it a shorter one.")
-            continue
         if entry.is_dir():
             student = entry.name
         elif entry.is_file() and entry.suffix.lower() in _FILES:
@@ -57,6 +54,9 @@ def list_hand_ins(folder: Path) -> tuple[tuple[HandInPath, ...], tuple[str, ...]
             notes.append(f"{shown} is no hand-in: neither a folder nor a .py, .ipynb or .zip.")
             continue
         student = printable(student).replace("\n", "\\n")
+        if len(os.fsencode(student)) > _LONGEST_NAME:  # as it is written: what stands for a character may be longer
+            notes.append(f"{shown} was left out: its name is too long for a file of results. Give it a shorter one.")
+            continue
         if student in found:
             raise UsageError(
                 f"{folder} has two hand-ins for {student}: {printable(found[student].path.name)} and "

@@ -126,8 +126,14 @@ class Store:
         with stream:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+            except BlockingIOError:
                 raise UsageError(f"Another `course grade` is at work in {self.out}. Wait for it, or stop it.") from None
+            except OSError as error:
+                why = (error.strerror or str(error)).lower()
+                raise UsageError(
+                    f"The file system of {self.out} keeps no locks ({why}), without which two runs could meet there. "
+                    "Mount it with locks (Lustre: `-o flock`), or choose another --out."
+                ) from error
             yield
 
     def _make(self) -> None:

@@ -147,7 +147,7 @@ def run(command: click.Command, name: str) -> NoReturn:
         if debug:
             traceback.print_exc()
         say(f"Error: {error}", err=True)
-        sys.exit(error.exit_code)
+        _leave(error.exit_code)
     except Exception as error:  # noqa: BLE001 - the last line of defence
         if debug:
             traceback.print_exc()

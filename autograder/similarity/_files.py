@@ -31,7 +31,7 @@ class File:
 
 
 def files_of(course: Course, hand_ins: Sequence[HandInPath], unread: list[str]) -> Iterator[File]:
-    """Every file of every hand-in that is read as text; students of whom nothing could be read go to ``unread``.
+    """Every file of every hand-in that is read as text; what could not be goes to ``unread``: students, and files.
 
     Raises:
         CourseError: a stub of the course is broken.
@@ -48,6 +48,8 @@ def files_of(course: Course, hand_ins: Sequence[HandInPath], unread: list[str]) 
         except HandInError:
             unread.append(hand_in.student)
             continue
+        refused = {source.path for source in found.sources.values() if source.text is None}
+        unread += [f"{hand_in.student}: {path}" for path in sorted(refused)]
         for place, source in found.sources.items():
             if source.text is not None:
                 text = _own_cells(source, names[place], owned)

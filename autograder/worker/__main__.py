@@ -19,6 +19,8 @@ def main() -> None:
     if "folders" in more and (code := supervise(descriptor, device, more["folders"])) is not None:
         sys.exit(code)
     inside = Inside(**json.loads(more["inside"])) if "inside" in more else None
+    if inside is not None:
+        inside.begun()
     Server(socket.socket(fileno=descriptor), device, inside).serve()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import shutil
@@ -163,6 +165,17 @@ def test_a_fault_of_the_grader_costs_nobody_points_and_is_graded_again(
     assert {"anna", "cleo"} <= set(graded)
     assert summary.faults == {}
     assert outcomes(result(tmp_path, "anna")) == ["pass"] * 6
+
+
+def test_a_file_system_without_locks_is_not_taken_for_another_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(UsageError, match=r"keeps no locks \(function not implemented\)"), Store(tmp_path).locked():
+        pass
 
 
 def test_two_runs_in_one_folder_do_not_meet(own_course: Course, grade_class: Run, tmp_path: Path) -> None:

@@ -139,6 +139,16 @@ def test_links_and_names_that_no_result_could_have_are_named_and_left_out(tmp_pa
     assert "is a link" in notes[1]
 
 
+@pytest.mark.parametrize("name", [b"n" + b"\n" * 150, b"\xff" * 90], ids=["line ends", "no text"])
+def test_a_name_that_is_longer_as_it_is_written_is_left_out_too(tmp_path: Path, name: bytes) -> None:
+    """It would end the run for the whole class: no result of it can be written."""
+    (tmp_path / "ann").mkdir()
+    (tmp_path / os.fsdecode(name)).mkdir()
+    found, notes = list_hand_ins(tmp_path)
+    assert [one.student for one in found] == ["ann"]
+    assert "too long" in notes[0]
+
+
 def test_what_was_left_out_is_named_where_nothing_else_is_there(tmp_path: Path) -> None:
     (tmp_path / ("b" * 230)).mkdir()
     with pytest.raises(UsageError, match=r"There are no hand-ins in .*b{230} was left out: its name is too long"):

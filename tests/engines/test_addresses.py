@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.server
 import json
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -116,3 +118,48 @@ def test_certificates_that_are_damaged_or_over(tmp_path: Path, monkeypatch: pyte
 def test_a_scheduler_that_is_not_there_is_an_error_of_its_own(ours: Certificates) -> None:
     with pytest.raises(NoSchedulerError), Reach(ours, "127.0.0.1:1").opened(print) as connect:
         connect()
+
+
+def test_a_key_with_a_password_asks_nobody_for_it(tmp_path: Path) -> None:
+    """Neither here, where somebody may sit at a terminal, nor in a batch job."""
+    from cryptography.hazmat.primitives import serialization as form
+
+    own = Certificates(tmp_path / "own")
+    own.make(days=1)
+    key = form.load_pem_private_key((own.folder / "key.pem").read_bytes(), None)
+    locked = form.BestAvailableEncryption(b"secret")
+    (own.folder / "key.pem").write_bytes(key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, locked))
+    code = (
+        "import sys; from pathlib import Path; from autograder.bulk.engines.certificates import Certificates\n"
+        "try: Certificates(Path(sys.argv[1])).require()\n"
+        "except Exception as error: print(error)"
+    )
+    command = [sys.executable, "-c", code, str(own.folder)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+    assert "are damaged" in done.stdout
+    assert "pass phrase" not in done.stdout + done.stderr
+
+
+def test_a_name_of_which_nobody_says_anything_is_bounded(tmp_path: Path) -> None:
+    """A name server that does not answer holds a lookup up, in threads that Python would wait for at its end."""
+    (tmp_path / "run.py").write_text(
+        "import socket, time\n"
+        "plain = socket.getaddrinfo\n"
+        "def lookup(host, *rest, **more):\n"
+        "    if host == 'hangs.example': time.sleep(90)\n"
+        "    return plain(host, *rest, **more)\n"
+        "socket.getaddrinfo = lookup\n"
+        "from autograder.bulk.engines import reach\n"
+        "reach._CONNECT_SECONDS, reach._MORE_SECONDS = 0.5, 0.5\n"
+        "import click\n"
+        "from autograder.cli.common import run\n"
+        "@click.command()\n"
+        "def look():\n"
+        "    with reach.Reach(None, 'hangs.example:8786').opened(print) as connect: connect()\n"
+        "run(look, 'look')\n"
+    )
+    command = [sys.executable, str(tmp_path / "run.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2, done.stderr
+    assert "no machine of that name is known" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -159,3 +160,65 @@ def test_a_cancelled_job_is_not_sent_again() -> None:
         client.status = "running"
         assert executor.submit(divmod, 9, 2).result(10) == (4, 1)
     assert client.sent == 1
+
+
+class _Hung(_Idle):
+    """A client whose scheduler stops to answer, and keeps its connection, until ``answers`` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers = threading.Event()
+        self.answers.set()
+
+    def scheduler_info(self, n_workers: int) -> Mapping[str, Any]:
+        self.answers.wait()
+        return super().scheduler_info(n_workers)
+
+
+@pytest.fixture
+def hung(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Hung]:
+    monkeypatch.setattr(lasting, "_ANSWER_SECONDS", 0.02)
+    client = _Hung()
+    yield client
+    client.answers.set()
+
+
+def test_a_scheduler_that_hangs_ends_the_run_in_time(hung: _Hung) -> None:
+    said: list[str] = []
+    with executor_of(hung, say=said.append) as executor:
+        future = executor.submit(divmod, 7, 2)
+        hung.answers.clear()
+        with pytest.raises(WorkerError, match=r"scheduler is gone and did not come back; what is done is kept"):
+            future.result(10)
+    assert said == ["Dask's scheduler does not answer; waiting for it."]
+
+
+def test_a_scheduler_that_hangs_does_not_hold_up_who_stops_the_run(hung: _Hung) -> None:
+    executor = LastingExecutor(hung, lambda: hung, None, Patience(600.0, 600.0))
+    future = executor.submit(divmod, 7, 2)
+    hung.answers.clear()
+    stopped = threading.Thread(target=executor.shutdown, kwargs={"cancel_futures": True}, daemon=True)
+    stopped.start()
+    stopped.join(10)
+    assert not stopped.is_alive()
+    assert future.cancelled()
+
+
+def test_a_question_that_takes_long_is_waited_for_and_said(hung: _Hung) -> None:
+    said: list[str] = []
+    hung.answers.clear()
+    threading.Timer(0.2, hung.answers.set).start()
+    info = lasting.asked(lambda: hung.scheduler_info(-1), 10.0, lambda: said.append("slow"))
+    assert (info["workers"], said) == (hung.workers, ["slow"])
+
+
+def test_a_worker_that_hangs_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lasting, "_SILENT_SECONDS", 0.2)
+    workers = {name: {"nthreads": 1, "resources": {}, "last_seen": 0.0} for name in ("tcp://well", "tcp://hung")}
+    said: list[str] = []
+    with executor_of(_Idle(workers=workers), say=said.append):
+        end = time.monotonic() + 1.0
+        while time.monotonic() < end:
+            workers["tcp://well"]["last_seen"] = time.monotonic()
+            time.sleep(0.01)
+    assert [sentence.split(" gives no")[0] for sentence in said] == ["The worker at tcp://hung"]

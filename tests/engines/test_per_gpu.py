@@ -5,6 +5,7 @@ Here the processes grade on the CPU, as nothing but the name of a GPU is another
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -17,8 +18,9 @@ from pathlib import Path
 import pytest
 
 from autograder.bulk.engines.model import Crew
-from autograder.bulk.engines.per_gpu import PerGpuEngine, Processes
+from autograder.bulk.engines.per_gpu import PerGpuEngine, Processes, _left_out, grade
 from autograder.bulk.grading import Progress
+from autograder.bulk.hand_ins import HandInPath
 from autograder.errors import CourseError, EnvironmentProblem, WorkerError
 from tests.engines.conftest import Ran, Setting
 
@@ -32,8 +34,8 @@ def test_grades_are_those_of_the_local_engine_also_when_a_process_is_killed(
     made: list[Processes] = []
     plain = Processes.__init__
 
-    def keep(self: Processes, stations: object) -> None:
-        plain(self, stations)  # type: ignore[arg-type]
+    def keep(self: Processes, *given: object) -> None:
+        plain(self, *given)  # type: ignore[arg-type]
         made.append(self)
 
     monkeypatch.setattr(Processes, "__init__", keep)
@@ -87,6 +89,12 @@ def station(fails: str = "") -> Iterator[Crew]:
     yield Crew(_Thread(), None, {}, lambda: 1, lambda: None, lambda: None)  # type: ignore[arg-type]
 
 
+@contextmanager
+def broken_station() -> Iterator[Crew]:
+    raise OSError(errno.ENOSPC, "No space left on device")
+    yield
+
+
 def pid_after(seconds: float) -> int:
     time.sleep(seconds)
     return os.getpid()
@@ -134,6 +142,54 @@ def test_a_process_that_dies_is_started_again_and_given_up_in_the_end(tmp_path: 
             processes.submit(die).result()
     finally:
         processes.shutdown()
+
+
+def test_a_job_that_kills_its_process_takes_no_other_along() -> None:
+    processes = Processes([station], lambda function, *arguments: "left out")
+    try:
+        futures = [processes.submit(*job) for job in ((pid_after, 0.0), (die,), (pid_after, 0.1), (pid_after, 0.0))]
+        assert [type(future.result(60)) for future in futures] == [int, str, int, int]
+        assert futures[1].result() == "left out"
+    finally:
+        processes.shutdown()
+
+
+def test_a_process_that_dies_whatever_it_is_given_ends_the_run() -> None:
+    processes = Processes([station], lambda function, *arguments: "left out")
+    try:
+        futures = [processes.submit(die) for _ in range(4)]
+        assert futures[0].result(60) == "left out"
+        with pytest.raises(WorkerError, match="Is there enough memory"):
+            futures[3].result(60)
+    finally:
+        processes.shutdown()
+
+
+def test_a_process_that_dies_now_and_then_does_all_the_same(tmp_path: Path) -> None:
+    """Someone kills it: more often than a hand-in is tried, and never twice with the same."""
+    processes = Processes([station])
+    try:
+        for number in range(5):
+            assert processes.submit(die_unless, str(tmp_path / str(number))).result(60) > 0
+    finally:
+        processes.shutdown()
+
+
+def test_a_hand_in_that_is_left_out_has_a_fault_and_no_result() -> None:
+    graded = _left_out(grade, HandInPath("ann", Path("ann")))
+    assert (graded.student, graded.fresh) == ("ann", False)
+    assert graded.fault is not None
+    assert graded.fault.startswith("the process that grades ended 3 times while it was at this hand-in")
+
+
+def test_a_fault_of_another_kind_is_a_sentence_and_no_traceback(capfd: pytest.CaptureFixture[str]) -> None:
+    processes = Processes([broken_station])
+    try:
+        with pytest.raises(WorkerError, match=r"^The grader failed \(OSError: .*No space left on device\)\.$"):
+            processes.submit(pid_after, 0.0).result(60)
+    finally:
+        processes.shutdown()
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_a_process_that_died_with_nothing_to_do_is_started_for_its_next_job() -> None:

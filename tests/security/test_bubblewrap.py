@@ -134,6 +134,23 @@ def test_where_it_does_not_work_all_goes_on_without(
         assert pool.sandbox == plain.sandbox
 
 
+def test_a_program_of_that_name_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bwrap").write_text("#!/bin/sh\nexec sleep 600\n")
+    (tmp_path / "bwrap").chmod(0o755)
+    (tmp_path / "worker.py").write_text(
+        "from autograder.worker import __main__ as worker\n"
+        "from autograder.worker.sandbox import _bubblewrap\n"
+        "_bubblewrap._BEGIN_SECONDS = 0.5\n"
+        "worker.main()\n"
+    )
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(pool_module, "_PROGRAM", (str(tmp_path / "worker.py"),))
+    monkeypatch.setattr(pool_module, "_START_SECONDS", 60.0)
+    with Pool("targets", [tmp_path]) as pool:
+        assert "bubblewrap" not in pool.sandbox.layers
+        assert not _descendants(pool._process.pid), "what hung was ended"
+
+
 def test_a_killed_supervisor_takes_everything_along(wrapped: Pool, tmp_path: Path) -> None:
     with Pool("targets", [tmp_path]) as pool:
         assert "bubblewrap" in pool.sandbox.layers

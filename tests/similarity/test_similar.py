@@ -132,6 +132,14 @@ def test_a_hand_in_without_a_file_and_one_that_is_far_too_long_are_named(course:
     assert set(found.unread) == {f"ann: {STUB}", "empty"}
 
 
+def test_a_file_that_is_not_read_is_named(course: Course, tmp_path: Path) -> None:
+    """Else a copy in another encoding would be in none of the numbers."""
+    (tmp_path / "bob" / "lesson7").mkdir(parents=True)
+    (tmp_path / "bob" / STUB).write_bytes(b"# caf\xe9\n" + ONE.encode())
+    found = compare(course, tmp_path, ann=ONE)
+    assert (found.compared, found.small, found.unread) == (1, 0, (f"bob: {STUB}",))
+
+
 def test_without_the_library_it_says_what_to_install(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "copydetect", None)
     with pytest.raises(UsageError, match="copydetect has to be installed: pip install"):

@@ -42,7 +42,9 @@ class Certificates:
         again = "Remove the folder, make new ones with `course certificates`, and start the cluster with them."
         try:
             ssl.create_default_context(cafile=self.folder / _AUTHORITY)
-            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(self.folder / _CERTIFICATE, self.folder / _KEY)
+            # With a password, which no key of ours has, nobody is asked for one: Dask could not be told it either.
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.load_cert_chain(self.folder / _CERTIFICATE, self.folder / _KEY, password="")
         except (OSError, ValueError) as error:
             raise EnvironmentProblem(f"The certificates in {self.folder} are damaged. {again}") from error
         if (end := self._end()) is not None and end < datetime.now(UTC):

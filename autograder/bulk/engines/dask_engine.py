@@ -18,7 +18,7 @@ from autograder import __version__
 from autograder.bulk.desk import Work
 from autograder.bulk.engines import remote
 from autograder.bulk.engines.attempts import Attempts
-from autograder.bulk.engines.lasting import LastingExecutor, Patience, workers_of
+from autograder.bulk.engines.lasting import LastingExecutor, Patience, asked, workers_of
 from autograder.bulk.engines.model import Crew
 from autograder.bulk.engines.reach import Reach
 from autograder.errors import EnvironmentProblem
@@ -26,6 +26,8 @@ from autograder.result import Environment
 
 GPU = "GPU"  # the resource of which each hand-in takes one, where kernels run on GPUs
 _LOOK_SECONDS = 0.5
+_LATE_SECONDS = 5.0  # behind the other workers' signs of life
+_END_SECONDS = 10.0  # for workers to close what they keep; one may hang
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ class DaskEngine:
             EnvironmentProblem: one of them is not; the sentence says which, and why.
         """
         arguments = (str(work.course.root), str(self.folder), str(work.store.running.resolve()), run, self.device)
-        answers = client.run(remote.look_around, *arguments, on_error="return")
+        answers = self._answers(client, arguments)
         found: dict[str, Mapping[str, Any]] = {}
         for address, answer in sorted(answers.items()):
             if isinstance(answer, OSError):
@@ -145,6 +147,30 @@ class DaskEngine:
                 )
         return found
 
+    def _answers(self, client: Any, arguments: tuple[str, ...]) -> Mapping[str, Any]:
+        """What each worker answers; one that hangs holds up all until the scheduler takes it for lost.
+
+        Raises:
+            EnvironmentProblem: that takes too long.
+        """
+        ask = partial(client.run, remote.look_around, *arguments, on_error="return")
+
+        def silent() -> str:
+            newest = max((worker["last_seen"] for worker in workers_of(client).values()), default=0.0)
+            late = [name for name, worker in workers_of(client).items() if newest - worker["last_seen"] > _LATE_SECONDS]
+            return f"the worker at {late[0]} does not answer" if late else "a worker of Dask does not answer"
+
+        def slow() -> None:
+            what = silent()
+            self.say(f"{what[:1].upper()}{what[1:]}; waiting for it, or until the scheduler takes it for lost.")
+
+        try:
+            return asked(ask, self.patience.workers, slow)
+        except TimeoutError:
+            raise EnvironmentProblem(
+                f"Nothing was graded: {silent()}. End that worker, and run the command again."
+            ) from None
+
     def _order(self, work: Work, run: str, client: Any, found: Mapping[str, Mapping[str, Any]]) -> remote.Order:
         workers = workers_of(client)
         jobs: Counter[str] = Counter()
@@ -172,7 +198,7 @@ def _end_everywhere(client: Any, run: str) -> None:
     """Have all workers close what they keep for a run; those that cannot be reached do so by themselves."""
     if client.status == "running":
         with suppress(Exception):  # the run is over, and graders that nobody uses are closed in time
-            client.run(remote.end_run, run, on_error="ignore")
+            asked(lambda: client.run(remote.end_run, run, on_error="ignore"), _END_SECONDS)
 
 
 @contextmanager

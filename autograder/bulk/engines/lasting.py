@@ -13,10 +13,10 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from autograder.errors import AutograderError, EnvironmentProblem, UsageError, WorkerError
 
@@ -25,7 +25,21 @@ WORKER_SECONDS = 300.0
 _POLL_SECONDS = 0.5
 _LOOK_SECONDS = 2.0
 _FETCH_SECONDS = 30.0  # for a result of a few bytes
+_SILENT_SECONDS = 30.0  # of a worker, of which a sign of life comes every few seconds
+_ANSWER_SECONDS = 10.0  # for what the scheduler says at once
 _MOST_GIVEN_UP = 5  # times that Dask gave up on one job, of several deaths each
+
+
+_GONE = (
+    "Dask's scheduler is gone and did not come back; what is done is kept. "
+    "Start it and its workers, and run the same command again for the rest."
+)
+
+T = TypeVar("T")
+
+
+class SilentSchedulerError(EnvironmentProblem):
+    """The scheduler is there, and says nothing."""
 
 
 @dataclass(slots=True, eq=False)
@@ -72,7 +86,10 @@ class LastingExecutor(Executor):
         self._slots = 0
         self._seen = time.monotonic()  # a worker
         self._looked = 0.0
+        self._answered = time.monotonic()  # the scheduler
         self._waiting_said = False
+        self._signs: dict[str, tuple[Any, float]] = {}  # a worker's latest sign of life, and when it was new here
+        self._silent: set[str] = set()
         self._look()
         self._keeper = threading.Thread(target=self._keep, name="dask-jobs", daemon=True)
         self._keeper.start()
@@ -211,10 +228,7 @@ class LastingExecutor(Executor):
             if self._closing:
                 raise WorkerError("The run was stopped.")
             if time.monotonic() > end:
-                raise WorkerError(
-                    "Dask's scheduler is gone and did not come back; what is done is kept. "
-                    "Start it and its workers, and run the same command again for the rest."
-                )
+                raise WorkerError(_GONE)
             self._say_waiting("The connection to Dask's scheduler is lost; waiting for it to come back.")
             if self._client.status == "closed":
                 with contextlib.suppress(OSError, AutograderError):  # until patience ends
@@ -232,16 +246,43 @@ class LastingExecutor(Executor):
         """Count the jobs that the workers of now do at once.
 
         Raises:
-            WorkerError: there is no worker, for too long.
+            WorkerError: there is no worker, or the scheduler hangs, for too long.
         """
-        self._slots = sum(_slots_of(worker, self._resource) for worker in workers_of(self._client).values())
-        now = time.monotonic()
+        try:
+            workers = workers_of(self._client)
+        except SilentSchedulerError:
+            if time.monotonic() - self._answered > self._patience.scheduler:
+                raise WorkerError(_GONE) from None
+            self._say_waiting("Dask's scheduler does not answer; waiting for it.")
+            return
+        self._slots = sum(_slots_of(worker, self._resource) for worker in workers.values())
+        self._name_silent(workers)
+        now = self._answered = time.monotonic()
         if self._slots:
             self._seen, self._waiting_said = now, False
         elif now - self._seen > self._patience.workers:
             raise WorkerError(self._no_worker())
         elif now - self._seen > _LOOK_SECONDS:
             self._say_waiting("No worker of Dask is there now; waiting for one.")
+
+    def _name_silent(self, workers: Mapping[str, Mapping[str, Any]]) -> None:
+        """Say which workers hang: what they were given waits until the scheduler takes them for lost."""
+        now = time.monotonic()
+        self._silent.intersection_update(workers)
+        self._signs = {
+            name: self._signs[name] if name in self._signs and self._signs[name][0] == sign else (sign, now)
+            for name, sign in ((name, worker.get("last_seen")) for name, worker in workers.items())
+            if sign is not None
+        }
+        for name, (_, since) in self._signs.items():
+            if now - since <= _SILENT_SECONDS:
+                self._silent.discard(name)
+            elif name not in self._silent:
+                self._silent.add(name)
+                self._say(
+                    f"The worker at {name} gives no sign of life. What it was given is graded elsewhere once Dask's "
+                    "scheduler takes it for lost, which takes some minutes; end it, and that is at once."
+                )
 
     def _no_worker(self) -> str:
         if self._resource and workers_of(self._client):
@@ -261,9 +302,42 @@ class LastingExecutor(Executor):
 
 
 def workers_of(client: Any) -> Mapping[str, Mapping[str, Any]]:
-    """The workers that the scheduler knows now, by address."""
-    found: Mapping[str, Mapping[str, Any]] = client.scheduler_info(n_workers=-1)["workers"]
+    """The workers that the scheduler knows now, by address.
+
+    Raises:
+        SilentSchedulerError: it does not answer.
+    """
+    try:
+        found: Mapping[str, Mapping[str, Any]] = asked(
+            lambda: client.scheduler_info(n_workers=-1)["workers"], _ANSWER_SECONDS
+        )
+    except TimeoutError:
+        raise SilentSchedulerError(
+            "Dask's scheduler does not answer. Start it and its workers again, and run the same command again."
+        ) from None
     return found
+
+
+def asked(question: Callable[[], T], seconds: float, slow: Callable[[], None] = lambda: None) -> T:
+    """What ``question`` returns: one to a process that hangs never ends, since the connection to it stays.
+
+    ``slow`` is called once where there is no answer at once.
+
+    Raises:
+        TimeoutError: it does not return in time, and goes on in a thread that nobody waits for.
+    """
+    answer: Future[T] = Future()
+
+    def ask() -> None:
+        try:
+            answer.set_result(question())
+        except BaseException as error:  # noqa: BLE001 - raised where it was asked
+            answer.set_exception(error)
+
+    threading.Thread(target=ask, name="dask-question", daemon=True).start()
+    if not wait([answer], min(seconds, _ANSWER_SECONDS)).done:
+        slow()
+    return answer.result(timeout=max(0.0, seconds - _ANSWER_SECONDS))
 
 
 def _slots_of(worker: Mapping[str, Any], resource: str | None) -> int:

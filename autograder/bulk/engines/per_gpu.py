@@ -26,7 +26,7 @@ from autograder.bulk.hand_ins import HandInPath
 from autograder.errors import AutograderError, WorkerError
 from autograder.machine import choose_device, environment
 
-_STARTS = 3  # of a process, before its hand-ins are given up
+_STARTS = 3  # of a process that dies before it has begun, or with the same hand-in
 _GRACE = 15.0  # seconds for a process to end its workers
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class PerGpuEngine:
             environment=asdict(found),
             marks=work.marks(found, self.targets),
         )
-        processes = Processes([partial(_station, order, name, self.at_once) for name in self.visible])
+        processes = Processes([partial(_station, order, name, self.at_once) for name in self.visible], _left_out)
         try:
             slots = self.at_once * len(self.visible)
             stop = partial(processes.shutdown, cancel_futures=True)
@@ -100,24 +100,58 @@ def grade(hand_in: HandInPath) -> Graded:
     return _crew.job(hand_in)
 
 
+def _left_out(_: Callable[..., Graded], hand_in: HandInPath) -> Graded:
+    """What becomes of a hand-in with which the process died each time; its result, if there is one, stays."""
+    return Graded(
+        hand_in.student,
+        fresh=False,
+        fault=f"the process that grades ended {_STARTS} times while it was at this hand-in, so it was left out; "
+        "please report it",
+    )
+
+
+@dataclass(slots=True)
+class _Job:
+    """What is to be done; ``deaths`` counts those of its process while it was there, ``sent`` is whether it is now."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    future: Future[Any] = field(default_factory=Future)
+    deaths: int = 0
+    sent: bool = False
+
+
 @dataclass(slots=True)
 class _Process:
-    """One process as it is seen from here; ``jobs`` are those that it has not answered."""
+    """One process as it is seen from here; ``jobs`` are those that it has not answered.
+
+    ``starts`` counts those in a row in which it did not begin, ``lost`` the jobs in a row that were given up.
+    """
 
     station: Callable[[], contextlib.AbstractContextManager[Crew]]
     process: Any = None
     connection: Any = None
     starts: int = 0
-    jobs: dict[int, tuple[Any, Future[Any]]] = field(default_factory=dict)
+    lost: int = 0
+    begun: bool = False
+    jobs: dict[int, _Job] = field(default_factory=dict)
 
 
 class Processes(Executor):
     """Runs functions that can be pickled in the process with the least to do, each in a thread of its crew.
 
-    A process that dies, of hunger for memory or by somebody's hand, is started again, and does what it had to do.
+    A process that dies, of hunger for memory or by somebody's hand, is started again, and does what it had to do: one
+    job after another, until each of them is done, so that it shows which one it dies of.  What ``given_up`` returns,
+    called with the function and its arguments, is that one's result; without it, it ends with a WorkerError.
     """
 
-    def __init__(self, stations: Sequence[Callable[[], contextlib.AbstractContextManager[Crew]]]) -> None:
+    def __init__(
+        self,
+        stations: Sequence[Callable[[], contextlib.AbstractContextManager[Crew]]],
+        given_up: Callable[..., Any] | None = None,
+    ) -> None:
+        self._given_up = given_up
         self._processes = [_Process(station) for station in stations]
         self._lock = threading.RLock()
         self._number = 0
@@ -125,7 +159,7 @@ class Processes(Executor):
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         """Have ``fn(*args, **kwargs)`` done; its errors come as they are if they are the kit's own."""
-        future: Future[T] = Future()
+        job = _Job(fn, args, kwargs)
         with self._lock:
             if self._closed:
                 raise WorkerError("The run was stopped.")
@@ -133,9 +167,9 @@ class Processes(Executor):
             if one.process is None:
                 self._start(one)
             self._number += 1
-            one.jobs[self._number] = ((fn, args, kwargs), future)
-            _send(one, self._number)
-        return future
+            one.jobs[self._number] = job
+            _send(one)
+        return job.future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End all processes; with ``cancel_futures`` what is at work ends at once, with a WorkerError."""
@@ -156,6 +190,7 @@ class Processes(Executor):
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         one.starts += 1
+        one.begun = False
         one.connection = ours
         one.process = context.Process(target=_serve, args=(theirs, one.station), daemon=True)
         one.process.start()
@@ -169,11 +204,16 @@ class Processes(Executor):
                 number, answer = connection.recv()
             except (EOFError, OSError):
                 break
+            if number is None and answer is None:
+                one.begun, one.starts = True, 0
+                continue
             if number is None:  # it could not begin
                 self._give_up(one, _error_of(answer))
                 continue
             with self._lock:
-                _, future = one.jobs.pop(number)
+                future = one.jobs.pop(number).future
+                one.lost = 0
+                _send(one)
             if future.set_running_or_notify_cancel():
                 if isinstance(answer, _Failed):
                     future.set_exception(_error_of(answer))
@@ -184,31 +224,53 @@ class Processes(Executor):
             code, one.process = one.process.exitcode, None  # the next job starts another
             if self._closed:
                 self._give_up(one, WorkerError("The run was stopped."))
-            elif one.jobs and one.starts >= _STARTS:
-                self._give_up(
-                    one,
-                    WorkerError(
-                        f"The process that judges for a GPU ended {one.starts} times (exit code {code}). Is there "
-                        "enough memory? Run the same command again: what was graded is kept."
-                    ),
-                )
+                return
+            lost = self._blame(one)
+            died = WorkerError(
+                f"The process that judges for a GPU ended {_STARTS} times (exit code {code}). Is there enough memory? "
+                "Run the same command again: what was graded is kept."
+            )
+            if one.starts >= _STARTS or one.lost > 1:  # whatever it is given
+                self._give_up(one, died)
             elif one.jobs:
                 self._start(one)
-                for number in one.jobs:
-                    _send(one, number)
+                _send(one)
+        if lost is not None and lost.future.set_running_or_notify_cancel():
+            if self._given_up is None:
+                lost.future.set_exception(died)
+            else:
+                lost.future.set_result(self._given_up(lost.function, *lost.args, **lost.kwargs))
+
+    def _blame(self, one: _Process) -> _Job | None:
+        """Count a death against the jobs that were there; the one that it is the last for, taken out."""
+        there = {number: job for number, job in one.jobs.items() if job.sent}
+        for number, job in there.items():
+            job.sent = False
+            job.deaths += one.begun
+            if job.deaths >= _STARTS and len(there) == 1:
+                one.lost += 1
+                return one.jobs.pop(number)
+        return None
 
     def _give_up(self, one: _Process, error: AutograderError) -> None:
         with self._lock:
-            left = [future for _, future in one.jobs.values()]
+            left = [job.future for job in one.jobs.values()]
             one.jobs.clear()
         for future in left:
             if future.set_running_or_notify_cancel():
                 future.set_exception(error)
 
 
-def _send(one: _Process, number: int) -> None:
-    with contextlib.suppress(OSError):  # it is gone, and who listens starts another that gets all of its jobs
-        one.connection.send((number, one.jobs[number][0]))
+def _send(one: _Process) -> None:
+    """Send what may be sent: all that there is, or one by one those with which a process died, before all others."""
+    suspects = [number for number, job in one.jobs.items() if job.deaths]
+    at_work = any(job.sent for job in one.jobs.values())
+    for number in (() if at_work else suspects[:1]) if suspects else list(one.jobs):
+        job = one.jobs[number]
+        if not job.sent:
+            job.sent = True
+            with contextlib.suppress(OSError):  # it is gone, and who listens starts another that gets all of its jobs
+                one.connection.send((number, (job.function, job.args, job.kwargs)))
 
 
 # In a process of its own ----------------------------------------------------------------------------------------------
@@ -245,6 +307,7 @@ def _serve(connection: Connection, station: Callable[[], contextlib.AbstractCont
     try:
         with station() as crew:
             _crew = crew
+            tell(None, None)
             while True:
                 try:
                     message = connection.recv()
@@ -256,7 +319,7 @@ def _serve(connection: Connection, station: Callable[[], contextlib.AbstractCont
                     return
                 number, (function, args, kwargs) = message
                 crew.executor.submit(function, *args, **kwargs).add_done_callback(partial(done, number))
-    except AutograderError as error:
+    except Exception as error:  # noqa: BLE001 - said by who started this process, in a sentence
         tell(None, _failed(error))
 
 

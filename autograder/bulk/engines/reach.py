@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.bulk.engines.certificates import Certificates
+from autograder.bulk.engines.lasting import asked
 from autograder.errors import EnvironmentProblem, UsageError
 
 _CONNECT_SECONDS = 15.0
@@ -168,11 +169,11 @@ def _why(error: BaseException, address: str, ended: bool, tls: bool) -> str:
 
 
 def _unknown(address: str) -> bool:
-    """Whether no machine has the name in an address."""
+    """Whether no machine has the name in an address, or nobody says so in time."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     try:
-        socket.getaddrinfo(host.strip("[]"), int(port))
-    except socket.gaierror:
+        asked(lambda: socket.getaddrinfo(host.strip("[]"), int(port)), _MORE_SECONDS)
+    except (socket.gaierror, TimeoutError):
         return True
     return False
 

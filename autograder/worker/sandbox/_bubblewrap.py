@@ -15,6 +15,7 @@ import errno
 import importlib.util
 import json
 import os
+import select
 import shutil
 import socket
 import subprocess
@@ -31,6 +32,7 @@ _CAPABILITIES = ("CAP_SETUID", "CAP_SETGID", "CAP_CHOWN", "CAP_KILL", "CAP_DAC_O
 _IMPORTED_LATER = ("torch", "triton", "numpy")
 _WITHOUT_BINDS = ("/proc",)
 _MOST_INSIDE = 3  # processes: bubblewrap's own, and the server
+_BEGIN_SECONDS = 30.0  # for bubblewrap to start a Python inside, which takes less than one
 
 
 class NotInsideError(Exception):
@@ -47,6 +49,11 @@ class Inside:
     number: int
     ready: int
     outside: str
+
+    def begun(self) -> None:
+        """Tell the supervisor that Python runs inside: what is called bubblewrap has not hung."""
+        with contextlib.suppress(OSError):
+            os.write(self.ready, b"0")
 
     def up(self) -> None:
         """Tell the supervisor that the server has come up."""
@@ -73,8 +80,9 @@ def supervise(control: int, device: str, folders: Iterable[str]) -> int | None:
             [*options, *sys.orig_argv[:-1], json.dumps({"inside": inside})], pass_fds=[control, write_end]
         )
         os.close(write_end)
-        with open(read_end, "rb") as stream:
-            if not stream.read(1):
+        with open(read_end, "rb", buffering=0) as stream:
+            begun = select.select([stream], [], [], _BEGIN_SECONDS)[0] and stream.read(1)
+            if not (begun and stream.read(1)):
                 server.kill()
                 server.wait()
                 return None

@@ -64,7 +64,7 @@ def cli() -> None:
     metavar="EXERCISE/NAME",
     help="Of the mistakes, try this one; may be repeated.",
 )
-@click.option("--quick", is_flag=True, help="Try one of each mistake's two kernels, and one mutant of six.")
+@click.option("--quick", is_flag=True, help="Try one kernel of every second mistake, and one mutant of six.")
 @click.option("--show", is_flag=True, help="Print the report of each graded hand-in.")
 @click.option("--json", "json_path", metavar="PATH|-", help="Write what was found as JSON.")
 @click.option("--plain", is_flag=True, help="No colour, ASCII only.")

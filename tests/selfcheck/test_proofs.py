@@ -113,12 +113,13 @@ def test_checks_too_weak_for_a_mistake_are_found(broken_course: Path) -> None:
     assert "score_mask/causal_forgotten: passes every check of its exercise" in found
 
 
-def test_a_quick_check_tries_one_kernel_of_each_mistake(broken_course: Path) -> None:
+def test_a_quick_check_tries_one_kernel_of_every_second_mistake(broken_course: Path) -> None:
     course = load_course(broken_course)
     kernels = {path.stem for path in (broken_course / "tests" / "mistakes" / "score_mask").glob("*.py")}
     with Grader(course, "cpu", targets="off") as grader:
         proof = SelfCheck(course, grader, jobs=2, quick=True).run("mistakes", lambda done, total: None)
-    assert (proof.ok, proof.checked) == (True, len({name for name in kernels if not name.endswith("__again")}))
+    first = {name for name in kernels if not name.endswith("__again")}
+    assert (proof.ok, proof.checked) == (True, (len(first) + 1) // 2)
     assert 0 < proof.checked < len(kernels)
 
 

@@ -19,7 +19,9 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
+from autograder import wrapping
 from autograder.devices import Gpu, find_gpu
+from autograder.errors import UsageError
 
 OK, NOTE, PROBLEM = "ok", "note", "problem"
 
@@ -57,6 +59,7 @@ class Machine:
     python_headers: bool
     stand_ins: Mapping[str, str] = field(default_factory=dict)  # the file by the library's name
     bubblewrap: Tool | None = None
+    wrapping: str = ""  # what the environment asks of bubblewrap, or why that cannot be told
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,13 @@ def _bubblewrap() -> Tool | None:
     return Tool(path, told.split()[-1] if told.split() else "unknown", said if done.returncode else None)
 
 
+def _wrapping() -> str:
+    try:
+        return wrapping.asked()
+    except UsageError as error:
+        return str(error)
+
+
 def _compiler() -> str | None:
     """The C compiler that Triton would take: CC, else gcc, else clang."""
     named = os.environ.get("CC")
@@ -169,6 +179,7 @@ class Probes:
     python_headers: Callable[[], bool] = _python_headers
     stand_ins: Callable[[], Mapping[str, str]] = _stand_ins
     bubblewrap: Callable[[], Tool | None] = _bubblewrap
+    wrapping: Callable[[], str] = _wrapping
 
 
 def probe(probes: Probes | None = None) -> Machine:
@@ -185,6 +196,7 @@ def probe(probes: Probes | None = None) -> Machine:
         python_headers=look.python_headers(),
         stand_ins=look.stand_ins(),
         bubblewrap=look.bubblewrap(),
+        wrapping=look.wrapping(),
     )
 
 
@@ -391,12 +403,22 @@ def _one_more_layer(machine: Machine) -> Iterator[Finding]:
     tool = machine.bubblewrap
     if machine.system != "Linux":
         return
-    if tool is None:
+    if machine.wrapping not in ("", wrapping.OFF, wrapping.CUDA):
+        yield Finding(PROBLEM, "bubblewrap", machine.wrapping)
+    elif machine.wrapping == wrapping.OFF:
+        yield Finding(
+            NOTE,
+            "bubblewrap",
+            f"bubblewrap, one more layer around kernels, is turned off by {wrapping.VARIABLE}.",
+            "If you grade others' work, unset it.",
+        )
+    elif tool is None:
         yield Finding(
             NOTE,
             "bubblewrap",
             "There is no bubblewrap, one more layer around kernels; the sandbox's other layers do without.",
-            "If you grade others' work, on Debian or Ubuntu: `apt-get install bubblewrap`.",
+            "If you grade others' work, on Debian or Ubuntu: `apt-get install bubblewrap`. It can also make up for a "
+            "layer that `course grade` says is missing.",
         )
     elif tool.trouble:
         yield Finding(
@@ -406,7 +428,8 @@ def _one_more_layer(machine: Machine) -> Iterator[Finding]:
             "In a container that is usual, and nothing has to be done.",
         )
     else:
-        yield Finding(OK, "bubblewrap", f"bubblewrap {tool.version} works here: one more layer around kernels on CPU.")
+        where = "on CPU and GPU" if machine.wrapping == wrapping.CUDA else "on CPU"
+        yield Finding(OK, "bubblewrap", f"bubblewrap {tool.version} works here: one more layer around kernels {where}.")
 
 
 def _as_verb(trouble: str) -> str:

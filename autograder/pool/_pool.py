@@ -20,6 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from autograder import wrapping
 from autograder.errors import WorkerError
 from autograder.pool._conversation import Exit, ran_out_of_memory
 from autograder.pool._crew import CarryOn, Child, Crew
@@ -28,9 +29,6 @@ from autograder.pool._surroundings import environment
 from autograder.pool._workplace import Workplace, remove
 from autograder.protocol import Job, Programme
 from autograder.result import Sandbox
-
-# An environment variable; "cuda" puts servers into bubblewrap on CUDA, too, and "off" puts none there.
-_WRAPPED = "AUTOGRADER_BUBBLEWRAP"
 
 _START_SECONDS = 120.0
 _EXIT_SECONDS = 30.0
@@ -56,11 +54,12 @@ class Pool:
 
     Raises:
         WorkerError: the server did not start; the sentence quotes the last line it printed.
+        UsageError: whether it is to be in bubblewrap is told by a word that says nothing.
     """
 
     def __init__(self, device: str, folders: Collection[Path] = (), gpu: str | None = None) -> None:
         self.device = device
-        self._folders = [str(folder.resolve()) for folder in folders] if _may_be_wrapped(device) else []
+        self._folders = [str(folder.resolve()) for folder in folders] if wrapping.is_wanted(device) else []
         self._gpu = gpu
         self._workplace = Workplace()
         self._folder = self._workplace.folder
@@ -271,9 +270,3 @@ class Pool:
             if rows and not self._ready.is_set():
                 return f"The worker did not start: {rows[-1][:300]} Run `grade doctor` to see what is missing."
         return "The worker stopped. Run the command again."
-
-
-def _may_be_wrapped(device: str) -> bool:
-    """On CUDA only who asks for it: there it has not been tried.  Elsewhere unless told otherwise."""
-    asked = os.environ.get(_WRAPPED)
-    return asked == "cuda" if device == "cuda" else asked != "off"

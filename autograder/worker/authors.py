@@ -2,7 +2,8 @@
 
 The interpreter runs one program after another, from the first on, and a tile's lanes one after another too.  On a GPU
 programs run at once and in any order, and so do the threads of one program: what they share through memory without a
-barrier may come late, and of several values for one element any may be the last.
+barrier may come late, and of several values for one element any may be the last.  Values that differ by their rounding
+alone count as one.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from autograder.worker.buffers import Buffer
 
 _BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 _NOBODY = -1
+_ROUNDING = 64  # steps of float32
 _EVERYBODY = -2  # may load it: there was a barrier
 _LANES_OF_A_TILE = 1 << 32
 
@@ -77,7 +79,7 @@ class Authors:
         authors = self._lanes.setdefault(buffer.name, np.full(size, _NOBODY, dtype=np.int64))
         again = programs[elements] != _NOBODY
         if again.any():
-            different = again & (_memory(buffer)[elements] != _bits_of(buffer, values, addresses))
+            different = again & _differing(buffer, elements, values, addresses)
             own = programs[elements] == _program()
             self._dispute("stores_of_another", buffer, elements, different & ~own)
             others = (authors[elements] != lanes) & (authors[elements] != _EVERYBODY)
@@ -92,7 +94,7 @@ class Authors:
     def stored(self, buffer: Buffer, addresses: Any, active: Any, values: Any) -> None:
         """Look at what a store has left: each lane's value, if no other lane had a different one."""
         elements, _ = self._touched(buffer, addresses, active)
-        different = _memory(buffer)[elements] != _bits_of(buffer, values, addresses)
+        different = _differing(buffer, elements, values, addresses)
         self._dispute("stores_twice", buffer, elements, different)
 
     def measurements(self) -> Mapping[str, float]:
@@ -123,6 +125,28 @@ def _inside(buffer: Buffer, addresses: Any) -> Any:
     start = buffer.memory.data_ptr()
     end = start + buffer.memory.numel() * buffer.memory.element_size()
     return (addresses >= start) & (addresses < end)
+
+
+def _differing(buffer: Buffer, elements: Any, values: Any, addresses: Any) -> Any:
+    """Where a buffer holds another value than the one that is stored, by more than rounding.
+
+    The same row computed twice, at different places of a tile, need not come out the same to the last bit: that depends
+    on the processor and its BLAS.  Whichever store is the last, the result is as good.
+    """
+    bits = _bits_of(buffer, values, addresses)
+    different = _memory(buffer)[elements] != bits
+    dtype = buffer.memory.dtype
+    if dtype.is_floating_point and different.any():
+        held, stored = buffer.memory[torch.from_numpy(elements)].double(), torch.from_numpy(bits).view(dtype).double()
+        largest = torch.nan_to_num(torch.maximum(held.abs(), stored.abs()), nan=0.0, posinf=0.0).max()
+        # NaN and infinities are different from all else, and an element that was never written is far from any.
+        different &= ~((held - stored).abs() <= _rounding(dtype) * largest).numpy()
+    return different
+
+
+def _rounding(dtype: torch.dtype) -> float:
+    """How far apart sums in float32 of the same numbers may be, and what they are rounded to."""
+    return float(max(_ROUNDING * torch.finfo(torch.float32).eps, 2 * torch.finfo(dtype).eps))
 
 
 def _memory(buffer: Buffer) -> Any:

@@ -14,6 +14,8 @@ import pytest
 
 from autograder.devices import Gpu
 from autograder.doctor import NOTE, OK, PROBLEM, Finding, Machine, Probes, Tool, blocking, examine, probe, stand_ins_in
+from autograder.errors import UsageError
+from autograder.pool import Pool
 
 ROOT = Path(__file__).parents[2]
 
@@ -48,6 +50,7 @@ def probes(machine: Machine) -> Probes:
         python_headers=lambda: machine.python_headers,
         stand_ins=lambda: machine.stand_ins,
         bubblewrap=lambda: machine.bubblewrap,
+        wrapping=lambda: machine.wrapping,
     )
 
 
@@ -75,6 +78,30 @@ def test_bubblewrap_is_an_extra_and_never_a_problem(tool: Tool | None, severity:
     finding = about(replace(GOOD, bubblewrap=tool), "bubblewrap")
     assert finding.severity == severity
     assert words in finding.sentence
+
+
+@pytest.mark.parametrize(
+    ("value", "severity", "words"),
+    [
+        ("OFF", NOTE, "is turned off by AUTOGRADER_BUBBLEWRAP. If you grade others' work, unset it."),
+        ("cuda", OK, "around kernels on CPU and GPU"),
+        ("no", PROBLEM, "AUTOGRADER_BUBBLEWRAP is 'no'. Set it to off (no bubblewrap) or cuda"),
+    ],
+)
+def test_what_the_environment_asks_of_bubblewrap_is_told(
+    monkeypatch: pytest.MonkeyPatch, value: str, severity: str, words: str
+) -> None:
+    monkeypatch.setenv("AUTOGRADER_BUBBLEWRAP", value)
+    machine = replace(GOOD, bubblewrap=Tool("/usr/bin/bwrap", "0.8.0"), wrapping=Probes().wrapping())
+    finding = about(machine, "bubblewrap")
+    assert finding.severity == severity
+    assert words in finding.sentence
+
+
+def test_a_word_that_asks_nothing_of_bubblewrap_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUTOGRADER_BUBBLEWRAP", "no")
+    with pytest.raises(UsageError, match="AUTOGRADER_BUBBLEWRAP is 'no'"):
+        Pool("cpu")
 
 
 def test_what_is_probed_is_what_is_examined() -> None:

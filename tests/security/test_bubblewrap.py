@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from autograder import wrapping
 from autograder.pool import Pool
 from autograder.pool import _pool as pool_module
 from autograder.protocol import CheckJob, CheckReply, Job
@@ -163,11 +164,11 @@ def test_a_killed_supervisor_takes_everything_along(wrapped: Pool, tmp_path: Pat
 
 
 def test_on_cuda_only_who_asks_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert pool_module._may_be_wrapped("cpu")
-    assert not pool_module._may_be_wrapped("cuda")
+    assert wrapping.is_wanted("cpu")
+    assert not wrapping.is_wanted("cuda")
     monkeypatch.setenv("AUTOGRADER_BUBBLEWRAP", "cuda")
-    assert pool_module._may_be_wrapped("cuda")
-    assert pool_module._may_be_wrapped("cpu")
+    assert wrapping.is_wanted("cuda")
+    assert wrapping.is_wanted("cpu")
     options = _bubblewrap.command("bwrap", "cuda", ())
     assert options[options.index("--dev-bind") :][:3] == ["--dev-bind", "/dev", "/dev"]
     assert "--unshare-net" not in options
@@ -175,7 +176,7 @@ def test_on_cuda_only_who_asks_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUTOGRADER_BUBBLEWRAP", "off")
-    assert not any(pool_module._may_be_wrapped(device) for device in ("cpu", "targets", "cuda"))
+    assert not any(wrapping.is_wanted(device) for device in ("cpu", "targets", "cuda"))
 
 
 def test_no_folder_hides_another_and_none_is_bound_twice() -> None:

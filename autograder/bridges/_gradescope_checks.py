@@ -10,8 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from autograder.bulk.table import number
-from autograder.reports.public_view import FOLLOW_THROUGH, PublicExercise, public_exercise, public_run
+from autograder.reports.public_view import (
+    FOLLOW_THROUGH,
+    PublicExercise,
+    points_text,
+    points_word,
+    public_exercise,
+    public_run,
+)
 from autograder.result import AFTER_A_FAILURE, CheckResult, ExerciseResult, RunResult
 
 _NOW = "visible"
@@ -40,8 +46,9 @@ def checks_document(result: RunResult, hidden_checks: str) -> dict[str, Any]:
 
 def _lines(result: RunResult, tests: list[dict[str, Any]]) -> Iterator[str]:
     public = [test for test in tests if test["visibility"] == _NOW and "score" in test]
-    earned, most = (sum(test[key] for test in public) for key in ("score", "max_score"))
-    yield f"Public checks: {number(round(earned, 2))} of {number(round(most, 2))} points."
+    # How many points public checks can give depends on what was begun: only the whole is the same for everyone.
+    earned = points_word(sum(test["score"] for test in public))
+    yield f"Public checks: {earned}. The whole assignment is worth {points_text(result.points)}."
     if len(public) < len(tests):
         yield "Other checks are hidden; what they give is shown once the course publishes it."
     view = public_run(result)

@@ -39,9 +39,16 @@ def test_nothing_of_a_hidden_check_is_in_it_but_numbers() -> None:
     made = document(exercise("softmax", 2.0), exercise("flash", 2.5))
     assert SECRET not in json.dumps(made)
     # Its score tells how the hidden checks went: it is in no text that is seen at once.
-    assert made["output"].startswith("Public checks: 5.33 of 5.33 points.")
+    assert made["output"].startswith("Public checks: 5.33 points. The whole assignment is worth 8.\n")
     assert "hidden" not in "".join(test["output"] for test in seen(made))
     assert made["stdout_visibility"] == "hidden"
+
+
+def test_the_whole_is_the_same_for_everyone_whatever_they_began() -> None:
+    begun = document(exercise("softmax", 3.0), exercise("loads", 2.0))
+    idle = document(exercise("softmax", 0.0, "not-started"), exercise("loads", 0.0, "not-started"))
+    assert begun["output"].startswith("Public checks: 3.33 points. The whole assignment is worth 5.")
+    assert idle["output"].startswith("Public checks: 0 points. The whole assignment is worth 5.")
 
 
 def test_what_shows_that_a_hidden_check_failed_waits_too() -> None:

@@ -216,6 +216,8 @@ def test_what_keeps_a_process_from_beginning_is_said() -> None:
 def test_stopping_ends_all_processes() -> None:
     processes = Processes([station])
     future = processes.submit(pid_after, 0.2)
+    begun = [one.process for one in processes._processes]
     processes.shutdown(cancel_futures=True)
     assert future.result() > 0
-    assert not any(one.process is not None and one.process.is_alive() for one in processes._processes)
+    assert [process.exitcode for process in begun] == [0]
+    assert all(one.process is None for one in processes._processes)

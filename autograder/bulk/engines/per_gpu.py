@@ -132,6 +132,7 @@ class _Process:
     station: Callable[[], contextlib.AbstractContextManager[Crew]]
     process: Any = None
     connection: Any = None
+    listener: Any = None
     starts: int = 0
     lost: int = 0
     begun: bool = False
@@ -175,16 +176,17 @@ class Processes(Executor):
         """End all processes; with ``cancel_futures`` what is at work ends at once, with a WorkerError."""
         with self._lock:
             self._closed = True
-            begun = [(one.process, one.connection) for one in self._processes if one.process is not None]
-            for _, connection in begun:
-                with contextlib.suppress(OSError):
-                    connection.send("stop" if cancel_futures else "end")
+            begun = [(one.process, one.listener) for one in self._processes if one.process is not None]
+            for one in self._processes:
+                if one.process is not None:
+                    with contextlib.suppress(OSError):
+                        one.connection.send("stop" if cancel_futures else "end")
         if wait:
-            for process, _ in begun:
-                process.join(_GRACE)
-                if process.is_alive():
+            for process, listener in begun:
+                listener.join(_GRACE)  # it alone waits for the process: of two, one may take the dead for alive
+                if listener.is_alive():
                     process.kill()
-                    process.join()
+                    listener.join(_GRACE)
 
     def _start(self, one: _Process) -> None:
         context = multiprocessing.get_context("spawn")
@@ -195,7 +197,8 @@ class Processes(Executor):
         one.process = context.Process(target=_serve, args=(theirs, one.station), daemon=True)
         one.process.start()
         theirs.close()  # so that we notice when the process is gone
-        threading.Thread(target=self._listen, args=(one, ours), name="gpu-process", daemon=True).start()
+        one.listener = threading.Thread(target=self._listen, args=(one, ours), name="gpu-process", daemon=True)
+        one.listener.start()
 
     def _listen(self, one: _Process, connection: Connection) -> None:
         """Hand out the answers of a process until it ends."""

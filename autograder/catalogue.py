@@ -239,17 +239,20 @@ class Course:
         """The named exercises, or those of one lesson, or all; always in the course's order.
 
         Raises:
-            UsageError: an id or lesson that does not exist.
+            UsageError: an id or lesson that does not exist, or none of the exercises is in the lesson.
         """
         chosen = {self.exercise(exercise_id).id for exercise_id in ids}
         if lesson is not None and lesson not in {item.number for item in self.lessons}:
             numbers = ", ".join(str(item.number) for item in self.lessons)
             raise UsageError(f"This course has no lesson {lesson}. Its lessons are: {numbers}.")
-        return tuple(
+        found = tuple(
             exercise
             for exercise in self.exercises
             if (not chosen or exercise.id in chosen) and (lesson is None or exercise.lesson == lesson)
         )
+        if chosen and not found:
+            raise UsageError(f"Lesson {lesson} has no exercise {' or '.join(sorted(chosen))}. Leave one of both out.")
+        return found
 
 
 def current_folder() -> Path:

@@ -46,7 +46,8 @@ def to_canvas(course: Course, grades: ClassGrades, options: Options, gradebook: 
     points = number(full)
     if column is not None:
         known = _points_possible(gradebook, column) if gradebook is not None else ""
-        _check_points(column, known, full, fixed=options.out_of is not None)
+        if fine.students:
+            _check_points(column, known, full, fixed=options.out_of is not None)
         points = known or points
     rows: list[tuple[str, ...]] = [(*_HEADER, column or harmless(wanted)), (_POINTS, "", "", "", "", points)]
     notes = notes_on_points(fine.students, options)
@@ -94,7 +95,7 @@ def _check_points(column: str, known: str, full: float, fixed: bool) -> None:
     except ValueError:
         return
     if abs(value - full) > 1e-6:
-        said = f"--out-of says {number(full)}" if fixed else f"the course has {number(full)}"
+        said = f"--out-of says {number(full)}" if fixed else f"full marks are {number(full)}"
         raise UsageError(
             f"'{_shown(column)}' is worth {number(value)} points in Canvas, and {said}. "
             f"Change it in Canvas, or scale the grades with --out-of {number(value)}."

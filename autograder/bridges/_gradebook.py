@@ -63,7 +63,7 @@ def write_gradebook(
 
 
 def gradebook_document(course: Course, students: Sequence[StudentGrade], options: Options) -> dict[str, Any]:
-    """What the writer gets: one notebook a lesson, one cell an exercise."""
+    """What the writer gets: one notebook a lesson, one cell an exercise; ``course`` names all cells of the course."""
     lessons: dict[int, list[dict[str, Any]]] = {}
     points = {item.result.id: item.result.points for one in students for item in one.exercises if item.result.counts}
     for exercise in exercise_columns(students):
@@ -73,6 +73,11 @@ def gradebook_document(course: Course, students: Sequence[StudentGrade], options
     return {
         "assignment": {"name": assignment_name(course.title), "duedate": _time(max(deadlines, default=None))},
         "notebooks": [{"name": notebook_name(number), "cells": cells} for number, cells in sorted(lessons.items())],
+        "course": [
+            (notebook_name(exercise.lesson), cell)
+            for exercise in course.exercises
+            for cell in (exercise.id, answer_name(exercise.id))
+        ],
         "students": [_student(student, options) for student in students],
     }
 

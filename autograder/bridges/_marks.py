@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from autograder.bulk.grades import StudentGrade
+from autograder.bulk.names import a_few
 from autograder.bulk.roster import Roster
 from autograder.bulk.table import number
 
@@ -36,9 +37,11 @@ def ready(students: Sequence[StudentGrade], with_bonus: bool = False) -> Ready:
 
     Optional exercises have to be graded only ``with_bonus``.
     """
-    fine, left_out = [], []
+    fine: list[StudentGrade] = []
+    left_out: list[str] = []
+    ungraded: dict[tuple[str, ...], list[str]] = {}
     for student in students:
-        if not student.exercises:
+        if not student.result.exercises:
             left_out.append(f"{student.student}: nothing was graded. {student.result.error or ''}".rstrip())
         elif student.faults:
             left_out.append(
@@ -46,12 +49,15 @@ def ready(students: Sequence[StudentGrade], with_bonus: bool = False) -> Ready:
                 "Run `course grade` again, or set the score in overrides.csv."
             )
         elif never := student.never_graded(with_bonus):
-            left_out.append(
-                f"{student.student}: never graded in {', '.join(never)}. Run `course grade` without --exercise and "
-                "--lesson, or set the score with `course override`."
-            )
+            ungraded.setdefault(never, []).append(student.student)
         else:
             fine.append(student)
+    for never, names in ungraded.items():
+        who = "everyone" if 1 < len(names) == len(students) else ", ".join(names)
+        left_out.append(
+            f"{who}: never graded in {a_few(never)}. Run `course grade` without --exercise and --lesson, set the score "
+            "with `course override`, or export what was graded alone, with --lesson or --exercise."
+        )
     return Ready(tuple(fine), tuple(left_out))
 
 

@@ -99,7 +99,7 @@ def _limit(row: Student, column: str | None, full: float, fixed: bool) -> float 
     except ValueError:
         return None
     if abs(value - full) > 1e-6:
-        said = f"--out-of says {number(full)}" if fixed else f"the course has {number(full)} points"
+        said = f"--out-of says {number(full)}" if fixed else f"full marks are {number(full)}"
         raise UsageError(
             f"The assignment's maximum grade in Moodle is {number(value)}, and {said}. "
             f"Change it in Moodle, or scale the grades with --out-of {number(value)}."
@@ -124,9 +124,10 @@ def _made(grades: ClassGrades, fine: Ready, options: Options) -> Sheet:
             participant = f"Participant {ids[student.student]}"
             rows.append((participant, harmless(student.name), harmless(email), mark, _NEVER))
     full = options.out_of if options.out_of is not None else full_marks(fine.students)
-    notes = [
-        *notes_on_points(fine.students, options),
-        f"Made without Moodle's worksheet: the assignment's maximum grade there must be {number(full)}, and for "
-        f"students who have a grade already, tick '{_TICK}' when you upload.",
-    ]
+    notes = notes_on_points(fine.students, options)
+    if fine.students:
+        notes.append(
+            f"Made without Moodle's worksheet: the assignment's maximum grade there must be {number(full)}, and for "
+            f"students who have a grade already, tick '{_TICK}' when you upload."
+        )
     return Sheet(tuple(rows), (*fine.left_out, *without), tuple(notes))

@@ -66,6 +66,7 @@ def _register(book: Any, document: Mapping[str, Any]) -> None:
     found = book.update_or_create_assignment(assignment, **due)
     ours = {(notebook["name"], cell["id"]) for notebook in document["notebooks"] for cell in notebook["cells"]}
     ours |= {(notebook["name"], cell["answer"]) for notebook in document["notebooks"] for cell in notebook["cells"]}
+    ours |= {(notebook, cell) for notebook, cell in document["course"]}  # those that are not in this export stay
     solutions = {(notebook.name, cell.name) for notebook in found.notebooks for cell in notebook.solution_cells}
     theirs = solutions | {
         (notebook.name, cell.name)

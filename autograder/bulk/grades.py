@@ -6,7 +6,7 @@ Results hold what the kernels earned and nothing else, so that a change of the r
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -69,6 +69,14 @@ class StudentGrade:
         """Ids of the exercises without which there is no total; optional ones are in none unless bonus is."""
         return tuple(exercise.id for exercise in self.ungraded if with_bonus or not exercise.optional)
 
+    def only(self, ids: Collection[str]) -> StudentGrade:
+        """The same student, as if the course had no exercises but these."""
+        return replace(
+            self,
+            exercises=tuple(item for item in self.exercises if item.result.id in ids),
+            ungraded=tuple(exercise for exercise in self.ungraded if exercise.id in ids),
+        )
+
     @property
     def points(self) -> float:
         """What can be had in all, in points."""
@@ -107,6 +115,10 @@ class ClassGrades:
     roster: Roster
     notes: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
+
+    def only(self, ids: Collection[str]) -> ClassGrades:
+        """The same class, as if the course had no exercises but these."""
+        return replace(self, students=tuple(student.only(ids) for student in self.students))
 
 
 def class_grades(course: Course, out: Path, roster: Path | None = None) -> ClassGrades:

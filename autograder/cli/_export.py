@@ -22,11 +22,13 @@ from autograder.bridges import (
 )
 from autograder.bulk.exported import note_export, refuse_foreign, refuse_own_input
 from autograder.bulk.grades import ClassGrades, class_grades
+from autograder.bulk.names import a_few
 from autograder.bulk.store import Store
 from autograder.bulk.table import class_csv
+from autograder.cli._completion import complete_exercises, complete_lessons
 from autograder.cli._refresh import refresh_grades
 from autograder.cli._say import say
-from autograder.cli.common import current_course, shared_options
+from autograder.cli.common import WholeNumber, current_course, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, UsageError
 from autograder.protocol import printable
 from autograder.release.files import write_whole
@@ -42,6 +44,7 @@ _MEANT_FOR = {
     "--replace": (*_CSV, "gradescope"),
     "--python": ("nbgrader",),
     "--student": ("gradescope",),
+    "--exercise": ("canvas", "moodle", "csv", "gradescope"),  # lateness is taken off nbgrader's whole notebooks
 }
 
 
@@ -51,6 +54,17 @@ _MEANT_FOR = {
 @click.option("--out", type=click.Path(path_type=Path), help="Where it goes; CSVs go to stdout without it.")
 @click.option(
     "--roster", type=click.Path(path_type=Path), help="A CSV of the class; default: the one grading was given."
+)
+@click.option(
+    "--exercise",
+    "exercises",
+    multiple=True,
+    metavar="EXERCISE",
+    shell_complete=complete_exercises,
+    help="Only this one, as if the course had no other; may be repeated.",
+)
+@click.option(
+    "--lesson", type=WholeNumber(), shell_complete=complete_lessons, help="Only the exercises of this lesson."
 )
 @click.option("--column", metavar="TITLE", help="Canvas: the assignment's title; default: the course's.")
 @click.option("--out-of", type=float, metavar="POINTS", help="Canvas, Moodle: scale so that full marks are this.")
@@ -65,6 +79,8 @@ def export(
     target: str,
     out: Path | None,
     roster: Path | None,
+    exercises: tuple[str, ...],
+    lesson: int | None,
     column: str | None,
     out_of: float | None,
     with_bonus: bool,
@@ -81,6 +97,7 @@ def export(
     Examples:
       course export graded --to canvas --roster gradebook.csv --out import.csv
       course export graded --to moodle --roster worksheet.csv --out filled.csv
+      course export graded --to canvas --lesson 3 --out lesson3.csv
       course export graded --to csv
       course export graded --to nbgrader --out gradebook.db
       course export graded --to gradescope --out results
@@ -93,6 +110,7 @@ def export(
         "--replace": replace,
         "--python": python is not None,
         "--student": student is not None,
+        "--exercise": bool(exercises),
     }
     for option, targets in _MEANT_FOR.items():
         if given[option] and target not in targets:
@@ -112,6 +130,10 @@ def export(
         if target in _CSV and not replace:
             refuse_foreign(store, out)
     grades = class_grades(course, results, roster)
+    if exercises or lesson is not None:
+        chosen = tuple(exercise.id for exercise in course.select(exercises, lesson))
+        grades = grades.only(chosen)
+        column = column or f"{course.title}: {a_few(chosen) if exercises else f'lesson {lesson}'}"
     options = Options(column, out_of, with_bonus)
     _say(grades.notes)
     if target == "nbgrader":

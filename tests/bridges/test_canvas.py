@@ -66,7 +66,7 @@ def test_points_that_differ_from_canvas_stop_the_export(classroom: Classroom, ex
     classroom.add("ann", FULL, canvas("ann", "Ann", "11"))
     roster = classroom.roster(GRADEBOOK)
     for arguments, words in (
-        (("--column", "Quiz"), "worth 5 points in Canvas, and the course has 10"),
+        (("--column", "Quiz"), "worth 5 points in Canvas, and full marks are 10"),
         (("--out-of", "20"), "worth 10 points in Canvas, and --out-of says 20"),
         (("--column", "Current Score"), "does not let 'Current Score' be imported"),
     ):

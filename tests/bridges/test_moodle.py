@@ -71,7 +71,7 @@ def test_a_maximum_that_differs_stops_the_export_or_is_scaled_to(three: Classroo
     roster = three.roster(WORKSHEET.replace("10.00", "100.00"))
     printed = export("--to", "moodle", "--roster", roster)
     assert printed.returncode == 2
-    assert "maximum grade in Moodle is 100, and the course has 10 points" in printed.stderr
+    assert "maximum grade in Moodle is 100, and full marks are 10" in printed.stderr
     scaled = export("--to", "moodle", "--roster", roster, "--out-of", "100")
     assert scaled.returncode == 0, scaled.stderr
     assert [row[4] for row in table(scaled.stdout)[1:]] == ["3.33333", "100", "20", "2.00"]

@@ -243,6 +243,22 @@ def test_new_exercises_and_bonus_reach_a_gradebook_that_is_there(
     assert database.read_bytes() == before
 
 
+def test_one_lesson_goes_into_its_notebook_and_leaves_the_others(
+    class_of_three: Classroom, export: Export, python: Path, tmp_path: Path
+) -> None:
+    database = tmp_path / "gradebook.db"
+    command = ("--to", "nbgrader", "--out", database, "--python", python)
+    assert export(*command).returncode == 0
+    class_of_three.add("cy", FULL)
+    printed = export(*command, "--lesson", "8")
+    assert printed.returncode == 0, printed.stderr
+    scores = {one["student"]: one["score"] for one in read(python, database)["submissions"]}
+    assert scores == {"ann": 10, "bob": 5, "cy": 5}  # of lesson 8 alone
+    new = tmp_path / "new.db"
+    assert export("--to", "nbgrader", "--out", new, "--python", python, "--lesson", "8").returncode == 0
+    assert {one["max_score"] for one in read(python, new)["submissions"]} == {5}
+
+
 def test_without_nbgrader_one_sentence_says_what_to_do(
     class_of_three: Classroom, export: Export, bare_python: Path, tmp_path: Path
 ) -> None:

@@ -68,3 +68,9 @@ class WorkerError(AutograderError):
 
 class WorkStopped(WorkerError):
     """What was at work was told to stop, since nobody waits for its result any more."""
+
+
+def ended(message: str) -> str:
+    """Somebody else's message as the end of a sentence: with a full stop, unless it has a mark of its own."""
+    text = message.rstrip()
+    return text if text.endswith((".", "?", "!")) else f"{text}."

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from autograder.errors import CourseError
+from autograder.errors import CourseError, ended
 
 _MOST = 1e12
 _TIME = "2026-12-06T23:59:00+01:00"
@@ -31,7 +31,7 @@ class Table:
         except OSError as error:
             raise CourseError(f"{path} cannot be read ({error.strerror}).") from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise CourseError(f"{path} is not valid TOML: {error}.") from error
+            raise CourseError(f"{path} is not valid TOML: {ended(str(error))}") from error
         except RecursionError:
             raise CourseError(f"{path} is not valid TOML: it is nested too deeply.") from None
 

@@ -8,7 +8,7 @@ from autograder.bridges._marks import Options, total
 from autograder.bridges._words import changes, headline
 from autograder.bulk.grades import ExerciseGrade, StudentGrade
 from autograder.bulk.table import number
-from autograder.reports.public_view import public_exercise, public_run
+from autograder.reports.public_view import WORTH_NOTHING_YET, public_exercise, public_run
 
 
 def results_document(student: StudentGrade, options: Options) -> dict[str, Any]:
@@ -55,6 +55,6 @@ def _lines(item: ExerciseGrade, student: str) -> list[str]:
     for check in view.result.checks:
         if check.outcome != "skipped":
             lines.append(f"{check.outcome}  {check.id}: {check.proves}")
-            if check.outcome != "pass":
+            if check.outcome != "pass" or check.message == WORTH_NOTHING_YET:
                 lines.append(f"    {check.message}")
     return [*lines, *(clue.message for clue in view.clues), *view.diagnosis, *changes(item)]

@@ -7,11 +7,12 @@ Visibility" in Gradescope's "Autograder Specifications").
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from autograder.reports.public_view import (
     FOLLOW_THROUGH,
+    WORTH_NOTHING_YET,
     PublicExercise,
     points_text,
     points_word,
@@ -32,7 +33,7 @@ def checks_document(result: RunResult, hidden_checks: str) -> dict[str, Any]:
     tests = [
         {"number": f"{place}.{index}", **test}
         for place, exercise in enumerate(result.exercises, 1)
-        for index, test in enumerate(_tests(exercise, result.student, hidden_checks), 1)
+        for index, test in enumerate(_summed(exercise, _tests(exercise, result.student, hidden_checks)), 1)
     ]
     return {
         "score": round(result.score, 6),
@@ -55,6 +56,18 @@ def _lines(result: RunResult, tests: list[dict[str, Any]]) -> Iterator[str]:
     if view.error:
         yield view.error
     yield from view.notes
+
+
+def _summed(exercise: ExerciseResult, tests: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tests of an exercise, so that their rounded maxima add up to its points: the last one takes the rest."""
+    found = list(tests)
+    counted = [test for test in found if "max_score" in test]
+    if counted:
+        last = counted[-1]
+        most = round(exercise.points - sum(test["max_score"] for test in counted[:-1]), 6)
+        last["score"] = most if last["status"] == "passed" else min(last["score"], most)
+        last["max_score"] = most
+    return found
 
 
 def _tests(exercise: ExerciseResult, student: str | None, hidden_checks: str) -> Iterator[dict[str, Any]]:
@@ -88,7 +101,7 @@ def _tests(exercise: ExerciseResult, student: str | None, hidden_checks: str) ->
 
 def _words(check: CheckResult, view: PublicExercise, first: bool, follows: bool) -> Iterator[str]:
     yield f"{check.outcome}: {check.proves}"
-    if check.outcome != "pass":
+    if check.outcome != "pass" or check.message == WORTH_NOTHING_YET:
         yield check.message
     if first:
         if view.result.message and not follows:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.errors import UsageError
+from autograder.errors import UsageError, ended
 
 _SEPARATORS = ",;\t"
 _SAYS_SEPARATOR = re.compile(r'"?sep=(?P<separator>[^"\r\n])"?(?:\r\n|\r|\n|$)', re.IGNORECASE)
@@ -62,7 +62,7 @@ def read_sheet(path: Path, what: str) -> tuple[tuple[str, ...], tuple[Line, ...]
                 )
             rows.append(Line(number, dict(zip(columns, cells, strict=False))))
     except csv.Error as error:
-        raise UsageError(f"{what}, line {reader.line_num + skipped}, is no CSV: {error}.") from None
+        raise UsageError(f"{what}, line {reader.line_num + skipped}, is no CSV: {ended(str(error))}") from None
     return columns, tuple(rows)
 
 

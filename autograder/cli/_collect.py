@@ -104,7 +104,8 @@ def _print(console: Console, collected: Collected, roster: Path | None) -> None:
     _refusals(console, collected.refused)
     console.print()
     given = f" --roster {shlex.quote(str(roster))}" if roster is not None else ""
-    _say(console, f"Next: course grade {shlex.quote(str(collected.out))} --out results{given}")
+    command = f"course grade {shlex.quote(str(collected.out))} --out results{given}"
+    console.print(Text(f"Next: {printable(command)}"), soft_wrap=True)  # in one line, to be copied
 
 
 def _lateness(collected: Collected) -> str:

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any
 
-from autograder.errors import OutputError
+from autograder.errors import OutputError, ended
 
 
 def prepare_streams(plain: bool) -> None:
@@ -71,7 +71,7 @@ class _Answer(io.FileIO):
             raise
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
-            raise OutputError(f"The output cannot be written: {reason}.") from error
+            raise OutputError(f"The output cannot be written: {ended(reason)}") from error
 
 
 class _Aside(io.FileIO):

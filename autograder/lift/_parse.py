@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from autograder import trees
+from autograder.errors import ended
 from autograder.lift._types import Problem
 
 MAX_BYTES = 1 << 20
@@ -84,7 +85,7 @@ def _try(text: str, first_line: int = 1) -> list[ast.stmt] | Problem:
         shift = first_line - 1
         line = None if error.lineno is None else max(1, error.lineno) + shift
         message = _LINE.sub(lambda number: str(int(number[0]) + shift), error.msg or "invalid syntax")
-        return Problem("compile-error", line, f"Python cannot read this line: {message}.")
+        return Problem("compile-error", line, f"Python cannot read this line: {ended(message)}")
     except (RecursionError, MemoryError):
         return Problem("refused", first_line, "The code from here on is nested too deeply to be read; split it up.")
     except ValueError:  # what newer versions of Python say of stray bytes

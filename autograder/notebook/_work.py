@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autograder.catalogue import Course, Exercise, current_folder
-from autograder.errors import CourseError, UsageError
+from autograder.errors import CourseError, UsageError, ended
 from autograder.handin import python_of_cell, read_text
 from autograder.notebook._answer import Answer, back_to, functions_of, put_into, used_by
 from autograder.notebook._versions import Versions
@@ -307,7 +307,7 @@ class Work:
             write_whole(target, data)
         except (OSError, UsageError) as error:
             reason = _reason(error) if isinstance(error, OSError) else str(error).rstrip(".")
-            return f"Saved here, but not in your Drive: {reason}."
+            return f"Saved here, but not in your Drive: {ended(reason)}"
         return f"Your Drive held another version of {stub}; it is kept there as {copy.name}." if copy else ""
 
 

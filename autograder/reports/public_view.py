@@ -16,6 +16,9 @@ from autograder.result import AFTER_A_FAILURE, CheckResult, Clue, ExerciseResult
 
 OUR_FAULT = "The grader failed here, not your work. It costs you nothing: your instructor will grade it again."
 
+# Of a check on GPU targets that passes where nothing else does.
+WORTH_NOTHING_YET = "It compiles, which counts as soon as something that it computes is right."
+
 # How an exercise says that a piece which failed was replaced.
 FOLLOW_THROUGH = "the reference in place of"
 
@@ -109,7 +112,7 @@ def public_exercise(exercise: ExerciseResult, student: str | None = None) -> Pub
             exercise,
             seconds=0.0,  # hidden checks are part of it
             message=message,
-            checks=tuple(_public_check(check) for check in public),
+            checks=tuple(_public_check(check, exercise) for check in public),
             diagnosis=(),
             clues=(),
             closer=tuple(_without_dir(command) for command in exercise.closer),
@@ -151,8 +154,11 @@ def _hidden_checks(checks: list[CheckResult], share: Share | None) -> HiddenChec
     )
 
 
-def _public_check(check: CheckResult) -> CheckResult:
+def _public_check(check: CheckResult, exercise: ExerciseResult) -> CheckResult:
     message = OUR_FAULT if check.outcome == "grader-error" else check.message
+    compiles = check.tier == TARGET_TIER and check.outcome == "pass"
+    if compiles and exercise.score == 0 and exercise.outcome != "grader-error":
+        message = WORTH_NOTHING_YET
     return replace(check, message=message, repro=_without_dir(check.repro) if check.repro else None)
 
 

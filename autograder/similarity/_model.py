@@ -34,11 +34,13 @@ class Pair:
 class Similar:
     """The pairs, the largest share first.
 
-    ``compared`` files had enough text of their own, ``small`` had not; ``unread`` are students whose hand-in could not
+    ``compared`` files had enough text of their own, ``small`` had some and too little, ``bare`` had none, as untouched
+    stubs; ``unread`` are students whose hand-in could not
     be read, and files that are far too long.
     """
 
     pairs: tuple[Pair, ...]
     compared: int
     small: int
+    bare: int
     unread: tuple[str, ...]

@@ -60,16 +60,18 @@ def similar_hand_ins(course: Course, hand_ins: Sequence[HandInPath]) -> Similar:
             by_stub[file.stub].append(file)
     given = {stub: {mark for text in texts for mark in fingerprint(text).hashes} for stub, texts in _given(course)}
     pairs: list[Pair] = []
-    compared = small = 0
+    compared = small = bare = 0
     for files in by_stub.values():
         prints = [_Print(file, fingerprint(file.text)) for file in files]
         _leave_only_own(prints, given)
         own = [item for item in prints if len(item.code.hashes) >= _OWN]
         compared += len(own)
-        small += len(prints) - len(own)
+        none = sum(not item.code.hashes for item in prints)
+        small += len(prints) - len(own) - none
+        bare += none
         pairs += _pairs(own)
     ordered = sorted(pairs, key=lambda pair: (-pair.share, pair.stub, pair.one.student, pair.other.student))
-    return Similar(tuple(ordered), compared, small, tuple(unread))
+    return Similar(tuple(ordered), compared, small, bare, tuple(unread))
 
 
 def _given(course: Course) -> Iterator[tuple[str, list[str]]]:

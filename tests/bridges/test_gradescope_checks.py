@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from autograder.bridges import checks_document
+from autograder.catalogue import TARGET_TIER
+from autograder.reports.public_view import WORTH_NOTHING_YET
 from autograder.result import AFTER_A_FAILURE, CheckResult, Environment, ExerciseResult, RunResult, Sandbox
 from tests.bridges.classroom import SECRET, exercise
 
@@ -33,6 +35,23 @@ def test_a_test_for_each_public_check_and_one_for_all_hidden_ones() -> None:
     assert [(test["score"], test["max_score"]) for test in made["tests"][:3]] == [(1, 1), (0, 1), (0, 1)]
     assert made["tests"][1]["output"] == "fail: Ragged.\nrow 3 is off by 2"
     assert made["score"] == pytest.approx(sum(test["score"] for test in made["tests"])) == 3
+
+
+def test_maxima_add_up_to_the_exercises_points() -> None:
+    exact = exercise("loads", 2.0)  # three checks of equal weight: 0.666667 each
+    tests = document(exact)["tests"]
+    assert sum(test["max_score"] for test in tests) == 2
+    assert all(test["score"] == test["max_score"] and test["status"] == "passed" for test in tests)
+
+
+def test_a_kernel_that_compiles_and_gets_nothing_right_is_told_why_it_earns_nothing() -> None:
+    compiles = CheckResult("gpu_targets", TARGET_TIER, 1, False, "pass", "It compiles.", "fine")
+    stuck = CheckResult("tiny", "tiny", 3, False, "timeout", "It works.", "It did not end.")
+    made = document(replace(exercise("softmax", 0.0), outcome="timeout", checks=(stuck, compiles)))
+    assert made["tests"][1]["output"] == f"pass: It compiles.\n{WORTH_NOTHING_YET}"
+    assert (made["tests"][1]["score"], made["tests"][1]["status"]) == (0, "failed")
+    broken = document(replace(exercise("softmax", 0.0), outcome="grader-error", checks=(compiles,)))
+    assert WORTH_NOTHING_YET not in json.dumps(broken)
 
 
 def test_nothing_of_a_hidden_check_is_in_it_but_numbers() -> None:

@@ -451,6 +451,13 @@ def test_a_slip_in_a_name_gets_a_suggestion() -> None:
     assert found.message == "`offsetz` has no value here. Did you mean `offsets`?"
 
 
+def test_a_message_of_pythons_that_ends_with_a_mark_gets_no_second_one() -> None:
+    asks = problem(kernel("x = (n n)"))
+    assert asks.message == "Python cannot read this line: invalid syntax. Perhaps you forgot a comma?"
+    says = problem(kernel("x = n +"))
+    assert says.message == "Python cannot read this line: invalid syntax."
+
+
 @pytest.mark.parametrize("name", ["inf", "INF", "Infinity"])
 def test_infinity_is_not_a_name_and_how_to_write_it_is_said(name: str) -> None:
     found = problem(kernel(f"return -{name}"))

@@ -58,6 +58,20 @@ def test_lateness_is_marked_with_its_sentence() -> None:
     assert '0.9</a> <span class="tag" title="Lesson 7: handed in 3 h after the deadline.">late</span>' in html
 
 
+def test_what_this_machine_could_not_run_is_not_called_not_begun() -> None:
+    late = exercise("skipped", 0.0, message="Runs only on a CUDA GPU.")
+    grades = one_of_each(
+        student(run(late, student="a")),
+        student(run(exercise("not-started", 0.0), student="b"), student="b"),
+    )
+    text = Page(class_report("A Course", grades)).text
+    assert "○ not begun – could not run here Mean" in text
+    assert "FlashAttention (Part B) 2 0% 0 0 0 1 1 0" in text
+    assert "Nothing that is started could run on this machine." in text
+    alone = Page(class_report("A Course", one_of_each(student()))).text
+    assert "could not run here" not in alone
+
+
 def test_our_own_faults_come_first(page: Page) -> None:
     fault = page.text.index("The grader failed at 1 exercise. That is no fault of the students")
     assert fault < page.text.index("Total scores")

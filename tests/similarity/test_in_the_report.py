@@ -74,11 +74,12 @@ def test_hand_ins_that_are_gone_are_a_sentence(graded: Path) -> None:
 
 def test_what_students_wrote_is_escaped(graded: Path, course: Course) -> None:
     lines = (("line 1", "<script>alert(1)</script>"), ("", "..."))
-    found = Similar((Pair(STUB, 0.75, Side("ann", STUB, lines), Side("gone", STUB, lines)),), 2, 1, ("cleo",))
+    found = Similar((Pair(STUB, 0.75, Side("ann", STUB, lines), Side("gone", STUB, lines)),), 2, 1, 3, ("cleo",))
     page = class_report("Flash", class_grades(course, graded), found)
     assert "<script>" not in page
     assert "75% of the shorter one’s own text" in page
     assert "<bdi>gone</bdi>" in page
-    assert "2 files compared; 1 with too little text of their own to say anything; not read: cleo." in page
-    nothing = class_report("Flash", class_grades(course, graded), Similar((), 2, 0, ()))
+    assert "2 files compared; 1 with too little text of their own to say anything; 3 with none, as an " in page
+    assert "not read: cleo." in page
+    nothing = class_report("Flash", class_grades(course, graded), Similar((), 2, 0, 0, ()))
     assert "No two files share long passages" in nothing

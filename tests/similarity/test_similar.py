@@ -94,7 +94,7 @@ def test_stubs_and_answers_like_the_reference_have_nothing_of_their_own(course: 
     begun = stub.replace("# TODO", "x = 1  # TODO", 1)
     found = compare(course, tmp_path, ann=stub, bob=stub, cleo=solution, dora=disguised(solution), eve=begun)
     assert found.pairs == ()
-    assert (found.compared, found.small) == (0, 5)
+    assert (found.compared, found.small, found.bare) == (0, 2, 3)
 
 
 def test_what_many_have_is_nobodys_own(course: Course, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_of_notebooks_only_the_cells_that_answer_are_compared(course: Course, tm
     (pair,) = found.pairs
     assert (pair.stub, pair.one.student, pair.other.student) == (STUB, "ann", "cleo")
     assert {place.partition(",")[0] for place, _ in pair.one.passages if place} == {"cell 2"}
-    assert (found.compared, found.small) == (3, 3)
+    assert (found.compared, found.small, found.bare) == (3, 0, 3)
 
 
 def test_a_hand_in_without_a_file_and_one_that_is_far_too_long_are_named(course: Course, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from autograder.bulk.engines.certificates import Certificates
 from autograder.bulk.engines.lasting import asked
-from autograder.errors import EnvironmentProblem, UsageError
+from autograder.errors import EnvironmentProblem, UsageError, ended
 
 _CONNECT_SECONDS = 15.0
 _MORE_SECONDS = 5.0
@@ -137,7 +137,7 @@ class Reach:
         except (ValueError, OSError, RuntimeError) as error:
             reason = str(error).partition("\n")[0].partition(", for example")[0].rstrip(".:")
             raise EnvironmentProblem(
-                f"Slurm could not be asked for workers: {reason}. See docs/clusters.md."
+                f"Slurm could not be asked for workers: {ended(reason)} See docs/clusters.md."
             ) from error
         with cluster:
             cluster.adapt(minimum_jobs=self.jobs, maximum_jobs=self.jobs)  # one that ends is asked for again

@@ -44,8 +44,10 @@ def without_hand_in(students: Sequence[StudentGrade]) -> tuple[tuple[StudentGrad
             continue
         if student.result.error is not None:
             found.append((student, student.result.error))
-        elif outcomes <= {"not-started", "skipped"}:
+        elif outcomes <= {"not-started"}:
             found.append((student, "Nothing is started."))
+        elif outcomes <= {"not-started", "skipped"}:
+            found.append((student, "Nothing that is started could run on this machine."))
     return tuple(found)
 
 

@@ -11,7 +11,7 @@ from autograder.catalogue import TARGET_TIER
 from autograder.gpu_targets import KNOWN_AS, SHARED_LIMITS
 from autograder.reports.html._drawing import Drawing, drawing
 from autograder.reports.html._words import Outcome, check_outcome
-from autograder.reports.public_view import PublicExercise, Share
+from autograder.reports.public_view import WORTH_NOTHING_YET, PublicExercise, Share
 from autograder.reports.repeats import first_to_say, without_target
 from autograder.result import AFTER_A_FAILURE, CheckResult, TargetResult
 
@@ -71,7 +71,8 @@ def target_views(targets: Sequence[TargetResult]) -> tuple[TargetView, ...]:
 def _check(check: CheckResult, share: Share | None, before: CheckResult | None) -> CheckView:
     """One check; what an earlier one, ``before``, has said is not said again."""
     failed = check.outcome not in ("pass", "skipped")
-    message = "" if check.outcome == "pass" or check.message == "Not run." else check.message
+    quiet = check.message == "Not run." or (check.outcome == "pass" and check.message != WORTH_NOTHING_YET)
+    message = "" if quiet else check.message
     told = failed and before is None
     return CheckView(
         id=check.id,

@@ -42,7 +42,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class ExerciseSummary:
-    """One exercise over a class, without those at whom the grader failed."""
+    """One exercise over a class, without those at whom the grader failed.
+
+    ``not_run`` counts those whose work this machine could not run; they are in no other number.
+    """
 
     exercise: ExerciseResult
     graded: int
@@ -50,6 +53,7 @@ class ExerciseSummary:
     partial: int
     wrong: int
     untouched: int
+    not_run: int
     mean: float
     distribution: Histogram
 
@@ -72,6 +76,7 @@ def class_report(course_title: str, grades: ClassGrades, similar: Similar | None
     counted = sound or students
     totals = [student.score for student in counted]
     points = max(student.points for student in students)
+    summaries = tuple(_summary(column, students) for column in columns)
     return render(
         "report.html",
         course=course_title,
@@ -84,7 +89,8 @@ def class_report(course_title: str, grades: ClassGrades, similar: Similar | None
         without=without_hand_in(students),
         environment=environment_text(students[0]),
         distribution=histogram(s.score / s.points if s.points else 0.0 for s in counted),
-        summaries=tuple(_summary(column, students) for column in columns),
+        summaries=summaries,
+        some_not_run=any(item.not_run for item in summaries),
         failures=commonest_failures(students),
         columns=columns,
         rows=rows,
@@ -138,22 +144,29 @@ def _items(column: ExerciseResult, students: Sequence[StudentGrade]) -> list[Exe
         item
         for student in students
         for item in student.exercises
-        if item.result.id == column.id and item.result.outcome != "grader-error"
+        if item.result.id == column.id and item.result.outcome != "grader-error" and not _not_run(item)
     ]
+
+
+def _not_run(item: ExerciseGrade) -> bool:
+    """Whether it was begun, and this machine could not run it; nobody has set its score either."""
+    return item.result.outcome == "skipped" and item.override is None
 
 
 def _summary(column: ExerciseResult, students: Sequence[StudentGrade]) -> ExerciseSummary:
     items = _items(column, students)
     outcomes = [item.result.outcome for item in items]
     passed, partial = outcomes.count("pass"), outcomes.count("partial")
-    untouched = outcomes.count("not-started") + outcomes.count("skipped")
+    untouched = outcomes.count("not-started")
+    every = [item for student in students for item in student.exercises if item.result.id == column.id]
     return ExerciseSummary(
         exercise=column,
         graded=len(items),
         passed=passed,
         partial=partial,
-        wrong=len(items) - passed - partial - untouched,
+        wrong=len(items) - passed - partial - untouched - outcomes.count("skipped"),
         untouched=untouched,
+        not_run=sum(map(_not_run, every)),
         mean=_mean(column, students),
         distribution=histogram(item.score / item.result.points if item.result.points else 0.0 for item in items),
     )

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.bulk.engines import per_gpu
 from autograder.bulk.engines.model import Crew
 from autograder.bulk.engines.per_gpu import PerGpuEngine, Processes, _left_out, grade
 from autograder.bulk.grading import Progress
@@ -199,6 +200,17 @@ def test_a_process_that_died_with_nothing_to_do_is_started_for_its_next_job() ->
         process = processes._processes[0].process
         os.kill(first, signal.SIGKILL)
         process.join()
+        assert processes.submit(pid_after, 0.0).result(timeout=60) not in (first, os.getpid())
+    finally:
+        processes.shutdown()
+
+
+def test_a_process_that_somebody_stopped_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(per_gpu, "_LOOK", 0.2)
+    processes = Processes([station])
+    try:
+        first = processes.submit(pid_after, 0.0).result()
+        os.kill(first, signal.SIGSTOP)
         assert processes.submit(pid_after, 0.0).result(timeout=60) not in (first, os.getpid())
     finally:
         processes.shutdown()

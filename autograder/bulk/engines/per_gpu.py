@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, TypeVar
 
 from autograder import __version__, errors
@@ -28,6 +29,8 @@ from autograder.machine import choose_device, environment
 
 _STARTS = 3  # of a process that dies before it has begun, or with the same hand-in
 _GRACE = 15.0  # seconds for a process to end its workers
+_LOOK = 10.0  # seconds without an answer after which it is looked at whether the process is stopped
+_PATIENCE = 6  # such looks in a row, after which a process that somebody stopped (SIGSTOP) counts as dead
 
 T = TypeVar("T")
 
@@ -202,8 +205,14 @@ class Processes(Executor):
 
     def _listen(self, one: _Process, connection: Connection) -> None:
         """Hand out the answers of a process until it ends."""
+        looks = 0
         while True:
             try:
+                if not connection.poll(_LOOK):
+                    looks = looks + 1 if _is_stopped(one.process.pid) else 0
+                    if looks >= _PATIENCE:
+                        one.process.kill()  # which ends the waiting, too
+                    continue
                 number, answer = connection.recv()
             except (EOFError, OSError):
                 break
@@ -262,6 +271,15 @@ class Processes(Executor):
         for future in left:
             if future.set_running_or_notify_cancel():
                 future.set_exception(error)
+
+
+def _is_stopped(pid: int) -> bool:
+    """Whether a process is stopped by a signal, so that it neither works nor ends; False where nobody can tell."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return False
+    return state in "Tt"
 
 
 def _send(one: _Process) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -88,5 +89,14 @@ def _runner(module: str, folder: Path) -> Run:
 _LONGEST = ("tests/bulk/test_whole_class.py",)
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test that is marked ``sampled`` all but the first of every three cases get the mark ``exhaustive``."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        if item.get_closest_marker("sampled") is not None:
+            test = item.nodeid.partition("[")[0]
+            if seen[test] % 3:
+                item.add_marker(pytest.mark.exhaustive)
+            seen[test] += 1
     items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST))

@@ -92,6 +92,7 @@ print("all right")
 """
 
 
+@pytest.mark.exhaustive
 def test_every_step_on_or_off_gives_the_same_attention() -> None:
     environment = {**os.environ, "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(

@@ -68,6 +68,7 @@ print(compiled.metadata.shared, registers, stack)
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("head", [64, 128])
 @pytest.mark.parametrize("which", ["forward", "backward"])
 def test_on_hopper_it_fits_with_hardly_a_spill(which: str, head: int) -> None:

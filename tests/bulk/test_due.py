@@ -110,6 +110,7 @@ def test_if_all_have_changed_that_is_the_sentence(course: Course, tmp_path: Path
         class_grades(course, tmp_path)
 
 
+@pytest.mark.exhaustive
 def test_a_run_that_is_stopped_passes_no_old_result_on(
     own_course: Course, hand_ins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,6 +163,7 @@ def _nothing_old_is_passed_on(root: Path, out: Path) -> None:
     assert Store(out).read("ben") == before  # not lost
 
 
+@pytest.mark.exhaustive
 def test_a_changed_hidden_case_is_due_as_soon_as_grading_begins(
     own_course: Course, hand_ins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,6 +50,7 @@ def test_release_writes_stubs_and_one_zip(course_command: Run, instructor: Path,
         assert "course/course.toml" in archive.namelist()
 
 
+@pytest.mark.exhaustive
 def test_a_leak_ends_with_3_and_names_the_place(course_command: Run, instructor: Path, wheel: Path) -> None:
     handout = instructor / "course" / "exercises" / "lesson7" / "ghost_row_pin" / "handout.md"
     handout.write_text(handout.read_text() + "\n    m = tl.max(s, 1); m = tl.where(offs_m < NSEQ, m, 0.0)\n")

@@ -1,5 +1,7 @@
 """The lesson 2 companion: every layout beside torch, the fetches of a tile, and what is still to do."""
 
+import pytest
+
 from tests.companions.running import SOLUTIONS, exercises_of, fits_80_columns, hand_in, run, write_stubs
 
 SCRIPT = "lesson2_layouts.py"
@@ -17,6 +19,7 @@ def test_solutions_match_within_80_columns():
     assert "every third column    8 fetches,  25% of them used" in output
 
 
+@pytest.mark.exhaustive
 def test_stubs_name_every_exercise(tmp_path):
     code, output = run(SCRIPT, write_stubs(tmp_path))
     assert code == 1
@@ -24,6 +27,7 @@ def test_stubs_name_every_exercise(tmp_path):
         assert f"grade check {exercise}" in output
 
 
+@pytest.mark.exhaustive
 def test_a_stride_left_out_differs_in_the_layouts_that_need_it(tmp_path):
     replaced = [("offs_n[None, :] * stride_n", "offs_n[None, :]"), (" tile, mask=exists", " tile")]
     code, output = run(SCRIPT, hand_in(tmp_path, 2, FILES, replaced=replaced))

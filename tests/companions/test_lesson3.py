@@ -1,5 +1,7 @@
 """The lesson 3 companion: it runs a student's three softmax kernels, and names what is missing or differs."""
 
+import pytest
+
 from tests.companions.running import SOLUTIONS, exercises_of, fits_80_columns, hand_in, run, write_stubs
 
 SCRIPT = "lesson3_softmax.py"
@@ -16,6 +18,7 @@ def test_solutions_match_and_a_shift_changes_nothing():
     assert sum("nan" in line for line in shifts) == 2
 
 
+@pytest.mark.exhaustive
 def test_stubs_name_their_exercises_and_exit_1(tmp_path):
     code, output = run(SCRIPT, write_stubs(tmp_path))
     assert code == 1

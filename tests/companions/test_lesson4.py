@@ -1,5 +1,7 @@
 """The lesson 4 companion: it runs a student's two matrix products, and names what is missing or differs."""
 
+import pytest
+
 from tests.companions.running import SOLUTIONS, exercises_of, fits_80_columns, hand_in, run, write_stubs
 
 SCRIPT = "lesson4_matmul.py"
@@ -16,6 +18,7 @@ def test_solutions_match_and_sums_are_beyond_float16():
     assert ["300", "64", "5.76e+06", "inf", "5.76e+06"] in rows
 
 
+@pytest.mark.exhaustive
 def test_stubs_name_their_exercises_and_exit_1(tmp_path):
     code, output = run(SCRIPT, write_stubs(tmp_path))
     assert code == 1
@@ -23,6 +26,7 @@ def test_stubs_name_their_exercises_and_exit_1(tmp_path):
         assert f"grade check {exercise}" in output
 
 
+@pytest.mark.exhaustive
 def test_a_float16_accumulator_differs(tmp_path):
     wrong = ("acc = tl.dot(a, b, acc)", "acc = (acc + tl.dot(a, b)).to(tl.float16)")
     code, output = run(SCRIPT, hand_in(tmp_path, 4, ["matmul.py"], replaced=[wrong]))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.companions.running import SOLUTIONS, exercises_of, fits_80_columns, hand_in, run, write_stubs
 
 SCRIPT = "lesson5_fusion.py"
@@ -20,12 +22,14 @@ def test_solutions_match_and_the_sums_are_those_of_the_handouts() -> None:
     assert fits_80_columns(output)
 
 
+@pytest.mark.exhaustive
 def test_stubs_are_named_with_their_commands(tmp_path: Path) -> None:
     code, output = run(SCRIPT, write_stubs(tmp_path))
     assert code == 1
     assert all(f"grade check {exercise}" in output for exercise in exercises_of(5))
 
 
+@pytest.mark.exhaustive
 def test_a_wrong_kernel_differs_and_the_other_goes_on(tmp_path: Path) -> None:
     code, output = run(SCRIPT, hand_in(tmp_path, 5, FILES, replaced=[("tl.sum(h * h, 0) / WIDTH", "tl.sum(h * h, 0)")]))
     assert code == 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.companions.running import SOLUTIONS, exercises_of, fits_80_columns, hand_in, run, write_stubs
 
 SCRIPT = "lesson6_decode.py"
@@ -18,6 +20,7 @@ def test_solutions_match_alone_and_as_a_decoder() -> None:
     assert fits_80_columns(output)
 
 
+@pytest.mark.exhaustive
 def test_stubs_are_named_with_their_commands(tmp_path: Path) -> None:
     code, output = run(SCRIPT, write_stubs(tmp_path))
     assert code == 1
@@ -25,6 +28,7 @@ def test_stubs_are_named_with_their_commands(tmp_path: Path) -> None:
     assert "Ten tokens" not in output
 
 
+@pytest.mark.exhaustive
 def test_an_element_beside_its_slot_and_a_wrong_reduction_are_seen(tmp_path: Path) -> None:
     replaced = [("(columns[None, :] < WIDTH)", "(columns[None, :] < BLOCK_W)"), ("range(SPLITS)", "range(1)")]
     code, output = run(SCRIPT, hand_in(tmp_path, 6, FILES, replaced=replaced))

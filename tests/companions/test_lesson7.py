@@ -55,6 +55,7 @@ def test_stubs_name_their_exercises_and_exit_1(tmp_path):
         assert f"grade check {exercise}" in output
 
 
+@pytest.mark.exhaustive
 def test_one_empty_piece_stops_its_own_part_only(tmp_path):
     code, output = run(hand_in(tmp_path, stubbed=["mask_scores"]))
     assert code == 1
@@ -63,6 +64,7 @@ def test_one_empty_piece_stops_its_own_part_only(tmp_path):
     assert output.count("Matches.") == 1
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("function", "exercise"),
     [("attention_kernel", "one_shot_attention"), ("flash_attention_kernel", "flash_attention")],
@@ -75,6 +77,7 @@ def test_open_todo_in_a_kernel_is_named(tmp_path, function, exercise):
     assert output.count("Matches.") == 1
 
 
+@pytest.mark.exhaustive
 def test_output_that_is_never_written_is_said(tmp_path):
     replaced = [("tl.store(o_ptr", "tl.load(o_ptr"), ("[None, :], o, mask", "[None, :], mask")]
     code, output = run(hand_in(tmp_path, replaced=replaced))
@@ -82,6 +85,7 @@ def test_output_that_is_never_written_is_said(tmp_path):
     assert "o was never written in 20 of 20 rows" in output
 
 
+@pytest.mark.exhaustive
 def test_unmasked_ghost_columns_differ_where_causal_does_not_hide_them(tmp_path):
     replaced = [("(offs_n[None, :] < NSEQ)", "(offs_n[None, :] >= 0)")]
     code, output = run(hand_in(tmp_path, replaced=replaced))
@@ -91,6 +95,7 @@ def test_unmasked_ghost_columns_differ_where_causal_does_not_hide_them(tmp_path)
     assert "one_shot_attention\n" in output
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("replaced", "command"),
     [
@@ -108,6 +113,7 @@ def test_a_wrong_piece_is_graded_before_its_kernel(tmp_path, replaced, command):
     assert f"\n  {command}\n" in output
 
 
+@pytest.mark.exhaustive
 def test_store_without_a_mask_is_caught(tmp_path):
     replaced = [(" o, mask=offs_m[:, None] < seqlen_q", " o")]
     code, output = run(hand_in(tmp_path, replaced=replaced))
@@ -123,6 +129,7 @@ def test_syntax_error_is_one_sentence(tmp_path):
     assert output.count("Matches.") == 1
 
 
+@pytest.mark.exhaustive
 def test_file_that_exits_when_imported_costs_its_own_part(tmp_path):
     hand_in(tmp_path)
     path = tmp_path / FILES[0]

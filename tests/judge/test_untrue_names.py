@@ -105,6 +105,7 @@ def grader_with_targets(course: Course) -> Iterator[Grader]:
         yield grader
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_gets_its_own_name_or_none(course: Course, grader: Grader, tmp_path: Path, change: str) -> None:
     exercise_id, right, wrong, name = CHANGES[change]
@@ -121,6 +122,7 @@ def test_a_change_gets_its_own_name_or_none(course: Course, grader: Grader, tmp_
     assert [item.mistake for item in result.diagnosis] == ([name] if name else [])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("path", LOOK_ALIKES, ids=lambda path: f"{path.parts[-3]}/{path.stem}")
 def test_a_look_alike_gets_a_name_that_is_true_of_it_or_none(
     course: Course, grader_with_targets: Grader, tmp_path: Path, path: Path

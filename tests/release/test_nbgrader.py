@@ -146,6 +146,7 @@ def test_of_every_lesson_a_notebook_is_read_as_its_files_are(course: Course, tmp
     assert {plan.outcome for plan in released} == {"not-started"}
 
 
+@pytest.mark.exhaustive
 def test_the_whole_course_gives_nothing_away(course: Course, tmp_path: Path) -> None:
     """Also where more than a function's body is to be written, as a bonus's settings."""
     written = nbgrader.write_assignment(course, tmp_path)

@@ -122,7 +122,10 @@ _TOO_LARGE = "more than the 0.5 GB of memory|loop too large"
     ("name", "limits", "outcomes", "words"),
     [
         ("unrolled", Limits(cpu_seconds=1, wall_seconds=20), {"timeout"}, "used up its CPU time"),
-        ("helpers", Limits(wall_seconds=50, memory_bytes=1 << 29), {"crashed", "compile-error"}, _TOO_LARGE),
+        pytest.param(
+            *("helpers", Limits(wall_seconds=50, memory_bytes=1 << 29), {"crashed", "compile-error"}, _TOO_LARGE),
+            marks=pytest.mark.exhaustive,  # takes a minute and a half
+        ),
     ],
 )
 def test_a_kernel_that_keeps_the_compiler_busy_loses_the_points_for_targets(

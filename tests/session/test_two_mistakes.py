@@ -44,6 +44,7 @@ def test_each_alone_has_a_name_of_its_own(alone: dict[str, set[str]]) -> None:
     assert len({name for names in alone.values() for name in names}) == len(EDITS)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("pair", list(itertools.combinations(EDITS, 2)), ids="-".join)
 def test_a_pair_is_never_called_by_a_third_name(
     course: Course, cpu_grader: Grader, tmp_path: Path, alone: dict[str, set[str]], pair: tuple[str, str]

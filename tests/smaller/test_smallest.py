@@ -122,6 +122,7 @@ def test_a_ragged_end_is_kept_while_the_rest_is_made_smaller(course: Course, gra
     assert found.tried.check.case["seqlen_k"] in (1, 33)
 
 
+@pytest.mark.exhaustive
 def test_the_search_ends_where_a_smaller_case_runs_out_of_time(
     course: Course, grader: Grader, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -153,6 +154,7 @@ def test_the_command_that_is_printed_repeats_the_case(
     assert "counts for nothing" in again.stdout
 
 
+@pytest.mark.exhaustive
 def test_a_right_hand_in_has_no_smallest_failing_case(grade: Run) -> None:
     options = ("--dir", ROOT / "solutions", "--device", "cpu", "--no-targets", "--root", ROOT)
     printed = grade("check", "score_mask", "--smallest", *options)

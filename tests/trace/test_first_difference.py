@@ -33,6 +33,7 @@ DIFFERENT = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("exercise", "name"), UNUSUAL)
 def test_a_right_kernel_has_no_difference_however_it_is_written(traced: Trace, exercise: str, name: str) -> None:
     found = traced(exercise, mistake(exercise, f"unusual/{name}"))
@@ -41,6 +42,7 @@ def test_a_right_kernel_has_no_difference_however_it_is_written(traced: Trace, e
     assert len(found.cases) > 1
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("exercise", "name", "step", "part", "words"), DIFFERENT)
 def test_a_wrong_kernel_differs_first_where_it_goes_wrong(
     traced: Trace, exercise: str, name: str, step: int, part: str, words: str
@@ -66,6 +68,7 @@ def test_a_wrong_kernel_differs_first_where_it_goes_wrong(
     assert not any("as good" in note for note in case.notes)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["acc_not_rescaled", "l_not_rescaled", "chunk_max", "scale_forgotten"])
 def test_the_same_mistake_in_other_words_differs_in_the_same_place(traced: Trace, name: str) -> None:
     """Other names of variables, a `while` and powers of two."""

@@ -82,6 +82,7 @@ def traced_of(course: Course, pool: Pool, tmp_path: Path) -> TraceOf:
     return run
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("exercise", "name"), [*((exercise, "") for exercise in HOMEWORK), *UNUSUAL])
 def test_a_right_kernel_has_no_difference_however_it_is_written(traced_of: TraceOf, exercise: str, name: str) -> None:
     found = traced_of(exercise, name)
@@ -90,6 +91,7 @@ def test_a_right_kernel_has_no_difference_however_it_is_written(traced_of: Trace
     assert len(found.cases) == 2
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("exercise", "name", "step", "part", "words"), DIFFERENT)
 def test_a_wrong_kernel_differs_first_where_it_goes_wrong(
     traced_of: TraceOf, exercise: str, name: str, step: int, part: str, words: str
@@ -119,6 +121,7 @@ def test_a_row_is_counted_through_all_heads(traced_of: TraceOf, exercise: str, n
 
 
 # Cases that are not for traces: sequences of different lengths, layouts in which keys are no rows, a head of 24 in 32.
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("exercise", "case", "outcome"),
     [

@@ -85,6 +85,7 @@ SILENT = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("shape", RIGHT)
 def test_a_right_state_is_read_however_it_is_kept(traced: Trace, shape: str) -> None:
     found = traced(more=RIGHT[shape], case="ragged_chunks")
@@ -96,6 +97,7 @@ def test_a_right_state_is_read_however_it_is_kept(traced: Trace, shape: str) -> 
     assert sorted([*taken, *before]) == list(range(72))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("shape", PARTLY)
 def test_of_a_right_state_what_is_not_read_is_said(traced: Trace, shape: str) -> None:
     text, shown = PARTLY[shape]
@@ -107,6 +109,7 @@ def test_of_a_right_state_what_is_not_read_is_said(traced: Trace, shape: str) ->
     assert found.message.endswith("The output is right.")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("shape", AFTER)
 def test_a_right_loop_is_not_blamed_for_what_follows(traced: Trace, shape: str) -> None:
     text, shown = AFTER[shape]
@@ -126,6 +129,7 @@ def line_of(text: str, words: str) -> int:
     return max(number for number, row in enumerate(whole.split("\n"), 1) if row.strip().startswith(words))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("shape", BLAMED)
 def test_a_wrong_line_is_blamed_however_the_kernel_is_written(traced: Trace, shape: str) -> None:
     text, step, part, words = BLAMED[shape]
@@ -140,6 +144,7 @@ def test_a_wrong_line_is_blamed_however_the_kernel_is_written(traced: Trace, sha
     assert not any("was given" in sentence for sentence in found.difference.sentences)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("shape", SILENT)
 def test_what_cannot_be_told_is_not_told(traced: Trace, shape: str) -> None:
     text, words = SILENT[shape]

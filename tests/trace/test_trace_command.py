@@ -9,9 +9,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
 from autograder.catalogue import load_course
+from autograder.cli.grade import cli
+from autograder.errors import AutograderError
 from autograder.release import bundle
 from autograder.release.stubs import create_missing_stubs
 from autograder.reports.trace import print_trace
@@ -126,14 +129,22 @@ def test_the_difference_is_in_the_document(grade: Run, tmp_path: Path) -> None:
         (("flash_attention", "--dir", "missing"), "missing"),
     ],
 )
-def test_what_cannot_be_traced_ends_with_2_and_a_sentence(grade: Run, options: tuple[str, ...], words: str) -> None:
-    folder = () if "--dir" in options else ("--dir", ROOT / "solutions")
-    printed = grade("trace", *options, *folder, "--root", ROOT)
-    assert printed.returncode == 2
+def test_what_cannot_be_traced_ends_with_2_and_a_sentence(options: tuple[str, ...], words: str) -> None:
+    folder = () if "--dir" in options else ("--dir", str(ROOT / "solutions"))
+    command = ["trace", *options, *folder, "--root", str(ROOT)]
+    done = CliRunner().invoke(cli, command, standalone_mode=False)
+    assert isinstance(done.exception, AutograderError)
+    assert done.exception.exit_code == 2
+    assert "\n" not in str(done.exception)
+    assert words in str(done.exception)
+    assert done.stdout == ""
+
+
+def test_an_error_goes_to_stderr_alone(grade: Run) -> None:
+    printed = grade("trace", "score_mask", "--dir", ROOT / "solutions", "--root", ROOT)
+    assert (printed.returncode, printed.stdout) == (2, "")
     assert printed.stderr.startswith("Error: ")
     assert printed.stderr.count("\n") == 1
-    assert words in printed.stderr
-    assert printed.stdout == ""
 
 
 KERNEL = "    offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)\n"
@@ -196,6 +207,7 @@ def test_lines_of_a_notebook_are_told_by_cell(grade: Run, tmp_path: Path) -> Non
     assert "acc was last assigned in cell 1, line 1" in printed.stdout
 
 
+@pytest.mark.exhaustive
 def test_it_works_in_a_students_bundle(grade: Run, tmp_path: Path) -> None:
     """Where there are no solutions, and models of mistakes are packed."""
     wheel = tmp_path / WHEEL

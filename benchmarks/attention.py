@@ -97,6 +97,9 @@ class Run:
             found["scores beside the softmax"] = problem.with_steps(settings, {**all_on, "AHEAD": 1})
             found["the same, weights in shared memory"] = problem.with_steps(settings, {**all_on, "AHEAD": 2})
             large = {"BLOCK_M": 128, "BLOCK_N": 128, "num_warps": 8, "num_stages": 2}
+            found["a large program (128 x 128), weighted sums beside the softmax"] = problem.with_steps(
+                large, {**all_on, "AHEAD": 3}
+            )
             found["one large program a multiprocessor (128 x 128)"] = problem.with_steps(large, all_on)
             return found
 

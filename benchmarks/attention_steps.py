@@ -17,7 +17,8 @@ FULL: Mapping[str, Any] = {
     "EXP2": True,
     "SPLIT": True,
     "DESCRIPTORS": True,
-    # 1: scores beside the softmax, and weights carried over in float32, in registers; 2: rounded, in shared memory
+    # 1: scores beside the softmax, and weights carried over in float32, in registers; 2: rounded, in shared memory;
+    # 3: the weighted sum of the chunk before beside the softmax
     "AHEAD": 0,
     "LONG_FIRST": True,
     "GROUP": 1,  # with a causal mask, heads whose tiles of one length go together; divides the number of heads
@@ -122,6 +123,33 @@ def _attend(
 
 
 @triton.jit
+def _attend_beside(
+    acc, m_i, l_i, q, k, v, base, last, reach, scale,
+    HEAD: tl.constexpr, BLOCK_N: tl.constexpr, MASKED: tl.constexpr, MASKED_LAST: tl.constexpr,
+    EXP2: tl.constexpr, DESCRIPTORS: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
+    """The chunk of keys that begins at last, and then all before it; row i sees keys up to reach[i].
+
+    A turn of the loop waits for its scores, and sends the weighted sum of the chunk before on its way: the tensor cores
+    work on it during the softmax. In no turn is anything copied that they still read or write, since the weights are
+    carried over in float32 and rounded behind the wait: else the compiler would have all products done one by one.
+    """
+    s = tl.dot(q, _chunk(k, base + last, HEAD, BLOCK_N, DESCRIPTORS).T, input_precision=PRECISION)
+    s = _visible(s, reach, last, BLOCK_N, MASKED_LAST)
+    p, alpha, m_i, l_i = _weights(s, m_i, l_i, scale, EXP2)
+    for start_n in tl.range(0, last, BLOCK_N):
+        s = tl.dot(q, _chunk(k, base + start_n, HEAD, BLOCK_N, DESCRIPTORS).T, input_precision=PRECISION)
+        before = tl.where(start_n == 0, last, start_n - BLOCK_N)  # not carried over: loads could not run ahead
+        v_before = _chunk(v, base + before, HEAD, BLOCK_N, DESCRIPTORS)
+        acc = tl.dot(p.to(q.dtype), v_before, acc * alpha[:, None], input_precision=PRECISION)
+        s = _visible(s, reach, start_n, BLOCK_N, MASKED)
+        p, alpha, m_i, l_i = _weights(s, m_i, l_i, scale, EXP2)
+    before = tl.where(last == 0, last, last - BLOCK_N)
+    v_before = _chunk(v, base + before, HEAD, BLOCK_N, DESCRIPTORS)
+    return tl.dot(p.to(q.dtype), v_before, acc * alpha[:, None], input_precision=PRECISION), m_i, l_i
+
+
+@triton.jit
 def steps_kernel(
     q, k, v, o, lse_ptr, NSEQ, HEADS, scale,
     HEAD: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, CAUSAL: tl.constexpr,
@@ -147,7 +175,16 @@ def steps_kernel(
     m_i = tl.full((BLOCK_M,), float("-inf"), tl.float32)
     l_i = tl.zeros((BLOCK_M,), tl.float32)
     acc = tl.zeros((BLOCK_M, HEAD), tl.float32)
-    if CAUSAL:
+    if AHEAD == 3:
+        last = NSEQ - BLOCK_N
+        if CAUSAL:
+            tl.static_assert(BLOCK_M <= BLOCK_N, "each row has to see a key of the chunk that comes first")
+            last = row // BLOCK_N * BLOCK_N
+        acc, m_i, l_i = _attend_beside(
+            acc, m_i, l_i, q_tile, k, v, base, last, reach, scale,
+            HEAD, BLOCK_N, not SPLIT, CAUSAL or not SPLIT, EXP2, DESCRIPTORS, PRECISION,
+        )  # fmt: skip
+    elif CAUSAL:
         end = row + BLOCK_M
         if end % BLOCK_N != 0:  # a chunk longer than the tile
             end += BLOCK_N - end % BLOCK_N

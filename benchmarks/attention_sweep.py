@@ -3,6 +3,7 @@
     python benchmarks/attention_sweep.py                           about three minutes on an H200
     python benchmarks/attention_sweep.py --markdown benchmarks/attention_sweep.md
     python benchmarks/attention_sweep.py --head 128                one head dimension
+    python benchmarks/attention_sweep.py --ahead 0 --ahead 3       no overlap, and weighted sums beside the softmax
 
 What is printed last are the settings that are best for all shapes of a head dimension, as LAUNCH and GROUP
 of `solutions/lesson7/go_fast.py` have them.  A setting that is wrong, or that does not fit, is left out.
@@ -32,14 +33,17 @@ TILES = {
 STAGES = (2, 3, 4)
 ORDERS = [(long_first, group) for long_first in (True, False) for group in (1, 4, 8, 16)]
 ROUNDS = 2
-AHEAD = {0: "no", 1: "yes, p carried in float32", 2: "yes, p carried in q.dtype"}
+AHEAD = {0: "no", 1: "yes, p carried in float32", 2: "yes, p carried in q.dtype", 3: "no, weighted sums behind"}
 KEPT = 8  # settings of each head dimension that the table shows
 REORDERED = 2  # settings of each head dimension that are tried in every order
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One way to launch; ``ahead``: scores beside the softmax; the last two order the tiles of causal shapes."""
+    """One way to launch; ``ahead``: scores or weighted sums beside the softmax, as AHEAD of the steps has it.
+
+    The last two order the tiles of causal shapes.
+    """
 
     block_m: int
     block_n: int
@@ -77,7 +81,7 @@ class Setting:
 def launches(head: int) -> list[Setting]:
     """All launches of a head dimension, with the order of tiles that the solution has."""
     chosen = itertools.product(TILES[head], STAGES, AHEAD)
-    return [Setting(*tile, stages, ahead) for tile, stages, ahead in chosen]
+    return [Setting(*tile, stages, ahead) for tile, stages, ahead in chosen if ahead != 3 or tile[0] <= tile[1]]
 
 
 def orders(setting: Setting) -> list[Setting]:
@@ -142,12 +146,12 @@ def table(head: int, ratios: Ratios, ordered: Sequence[Setting], against: dict[s
         yield ""
 
 
-def sweep(run: Run, head: int) -> Iterator[str]:
+def sweep(run: Run, head: int, ahead: Sequence[int]) -> Iterator[str]:
     shapes = [shape for shape in LARGE if shape.head_dim == head]
     names = [str(shape) for shape in shapes]
     ratios: Ratios = {}
     against: dict[str, float] = {}
-    settings = launches(head)
+    settings = [setting for setting in launches(head) if setting.ahead in ahead]
     for shape in shapes:
         tried(run, shape, settings, ratios, against)
     front = best(ratios, settings, names)[:REORDERED]
@@ -165,6 +169,7 @@ def sweep(run: Run, head: int) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--head", type=int, choices=sorted(TILES), action="append", help="this head dimension alone")
+    parser.add_argument("--ahead", type=int, choices=sorted(AHEAD), action="append", help="this way of overlap alone")
     parser.add_argument("--markdown", type=Path, help="also write the tables there")
     options = parser.parse_args()
     if not torch.cuda.is_available():
@@ -175,7 +180,7 @@ def main() -> None:
     ]
     found.append("")
     for head in options.head or sorted(TILES, reverse=True):
-        lines = list(sweep(run, head))
+        lines = list(sweep(run, head, options.ahead or sorted(AHEAD)))
         print("\n".join(lines), flush=True)
         found += lines
         if options.markdown:  # after each part, so that an end by a time limit leaves what there is

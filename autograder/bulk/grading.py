@@ -70,7 +70,7 @@ class ClassRun:
     def _run(self, hand_ins: Sequence[HandInPath], crew: Crew, progress: Callable[[Progress], None]) -> Summary:
         summary = Summary()
         left = iter(hand_ins)
-        more = True
+        more, submitted = True, False
         running: dict[Future[Graded], HandInPath] = {}
         done = 0
 
@@ -89,6 +89,9 @@ class ClassRun:
                     elif self.work.is_done(hand_in, crew.marks):
                         count(Graded(hand_in.student, fresh=False))
                     else:
+                        if not submitted:
+                            crew.first()
+                            submitted = True
                         running[crew.executor.submit(crew.job, hand_in)] = hand_in
                 crew.check()
                 finished, _ = wait(running, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)

@@ -13,7 +13,8 @@ import click
 from autograder.benching import bench as run_bench
 from autograder.benching import benchable, to_document
 from autograder.cli._completion import complete_exercises
-from autograder.cli.common import assignments, current_course, progress_bar, require_machine, shared_options
+from autograder.cli._progress import Bar
+from autograder.cli.common import assignments, current_course, require_machine, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, OutputError, UsageError
 from autograder.machine import choose_device, environment
 from autograder.release.files import write_whole
@@ -77,6 +78,5 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return
-    with progress_bar() as bar:
-        task = bar.add_task("starting", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total, description="measuring")
+    with Bar() as bar:
+        yield lambda done, total: bar.at(done, total, "measuring")

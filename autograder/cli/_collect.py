@@ -9,11 +9,11 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from autograder.bulk.collect import Collected, Refusal
 from autograder.bulk.collect import collect as collect_download
+from autograder.cli._progress import Bar
 from autograder.cli._say import lines_of
 from autograder.cli.common import shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK
@@ -63,14 +63,8 @@ def _with_progress(source: Path, out: Path, roster: Path | None, mixed: bool, pl
     """Collect, with a bar on stderr where that is a terminal."""
     if plain or not sys.stderr.isatty():
         return collect_download(source, out, roster, mixed=mixed)
-    columns = (TextColumn("collecting"), BarColumn(), MofNCompleteColumn(), TextColumn("left"), TimeRemainingColumn())
-    with Progress(*columns, console=make_console(sys.stderr), transient=True) as bar:
-        task = bar.add_task("", total=None)
-
-        def step(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        return collect_download(source, out, roster, step, mixed)
+    with Bar(title="collecting") as bar:
+        return collect_download(source, out, roster, bar.at, mixed)
 
 
 def _print(console: Console, collected: Collected, roster: Path | None) -> None:

@@ -13,7 +13,7 @@ from autograder.bulk.desk import Work
 from autograder.bulk.engines.certificates import FOLDER, Certificates
 from autograder.bulk.engines.dask_engine import DaskEngine
 from autograder.bulk.engines.local import LocalEngine
-from autograder.bulk.engines.model import Engine
+from autograder.bulk.engines.model import Engine, Waits, unsaid
 from autograder.bulk.engines.per_gpu import PerGpuEngine
 from autograder.bulk.engines.reach import Reach
 from autograder.cli._say import say
@@ -77,15 +77,15 @@ def engine_options(function: F) -> F:
     return function
 
 
-def make_engine(asked: EngineOptions, work: Work, folder: Path, students: int) -> Engine:
-    """The engine that was asked for.
+def make_engine(asked: EngineOptions, work: Work, folder: Path, students: int, waits: Waits = unsaid) -> Engine:
+    """The engine that was asked for; ``waits`` is told what is waited for.
 
     Raises:
         UsageError: the options do not go together.
         EnvironmentProblem: this machine lacks what the engine needs.
     """
     if asked.engine == "local":
-        return _local(asked, work, min(asked.workers or cores(), students))
+        return _local(asked, work, min(asked.workers or cores(), students), waits)
     certificates = None
     if asked.tls:
         certificates = Certificates((asked.certificates or work.course.root / FOLDER).resolve()).require()
@@ -99,10 +99,11 @@ def make_engine(asked: EngineOptions, work: Work, folder: Path, students: int) -
         asked.allow_weak_sandbox,
         most=None if asked.slurm else asked.workers,
         say=lambda sentence: say(sentence, err=True),
+        waits=waits,
     )
 
 
-def _local(asked: EngineOptions, work: Work, count: int) -> Engine:
+def _local(asked: EngineOptions, work: Work, count: int, waits: Waits) -> Engine:
     """The engine of this machine for ``count`` hand-ins at once; with several GPUs each has a process of its own.
 
     Raises:
@@ -112,11 +113,17 @@ def _local(asked: EngineOptions, work: Work, count: int) -> Engine:
     # With fewer hand-ins than GPUs the others have nothing to do.
     visible = gpus_alike()[:count] if chosen == "cuda" else ()
     if len(visible) < 2:
-        return LocalEngine([local_maker(asked, work, count)], count)
+        return LocalEngine([local_maker(asked, work, count)], count, waits)
     require_machine(chosen)
     at_once = -(-count // len(visible))
     return PerGpuEngine(
-        visible, at_once, chosen, asked.targets, asked.allow_weak_sandbox, max(1, cores() // (at_once * len(visible)))
+        visible,
+        at_once,
+        chosen,
+        asked.targets,
+        asked.allow_weak_sandbox,
+        max(1, cores() // (at_once * len(visible))),
+        waits,
     )
 
 

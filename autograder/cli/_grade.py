@@ -6,7 +6,6 @@ import contextlib
 import re
 import shlex
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -34,8 +33,9 @@ from autograder.bulk.table import write_grades
 from autograder.catalogue import Course
 from autograder.cli._completion import complete_exercises, complete_lessons
 from autograder.cli._engine import EngineOptions, engine_options, local_maker, make_engine
+from autograder.cli._progress import progress_of
 from autograder.cli._say import say
-from autograder.cli.common import WholeNumber, current_course, progress_bar, shared_options
+from autograder.cli.common import WholeNumber, current_course, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, CourseError, UsageError
 from autograder.handin import a_few
 from autograder.plan import Reference
@@ -44,7 +44,6 @@ from autograder.reports.terminal import make_console, print_run
 from autograder.session import DEFAULT_SEED
 
 _NEGATIVE = re.compile(r"-[\d.,]+")
-_LINE_SECONDS = 10.0  # between two lines of progress where there is no terminal
 
 
 @click.command()
@@ -127,7 +126,8 @@ def grade(
     work = Work(course, store, reference, selected, seed, regrade)
     if replay:
         return _replay(console, work, asked, chosen_students, plain)
-    run_by = make_engine(asked, work, folder, len(chosen_students))
+    view = progress_of(len(chosen_students), plain)
+    run_by = make_engine(asked, work, folder, len(chosen_students), view.wait)
     collected = submissions.load(folder / submissions.COLLECTED)
 
     def begin() -> None:
@@ -143,7 +143,11 @@ def grade(
     for note in notes:
         say(f"Note: {note}", err=True)
     # The bar is gone before it is said how far a stopped run came.
-    with _saying_how_far(len(chosen_students)) as counting, _progress(len(chosen_students), plain) as step:
+    with _saying_how_far(len(chosen_students)) as counting, view:
+
+        def step(progress: Progress) -> None:
+            view.at(progress.done, title=progress.student, fresh=progress.fresh)
+
         summary = ClassRun(work, run_by, begin).run(chosen_students, counting(step))
     _report(course, store, summary, [one.student for one in found])
     return EXIT_OK if not summary.faults else EXIT_NOT_ALL
@@ -282,21 +286,6 @@ def _report(course: Course, store: Store, summary: Summary, present: Sequence[st
         say(f"a result, and no hand-in any more: {names}")
 
 
-@contextlib.contextmanager
-def _progress(total: int, plain: bool) -> Iterator[Callable[[Progress], None]]:
-    """A bar on stderr where that is a terminal, and a line now and then where it is none."""
-    if plain or not sys.stderr.isatty():
-        yield _Lines(total)
-        return
-    with progress_bar() as bar:
-        task = bar.add_task("starting", total=total)
-
-        def step(progress: Progress) -> None:
-            bar.update(task, completed=progress.done, description=progress.student[:30])
-
-        yield step
-
-
 _Step = Callable[[Progress], None]
 
 
@@ -318,26 +307,3 @@ def _saying_how_far(total: int) -> Iterator[Callable[[_Step], _Step]]:
     except KeyboardInterrupt:
         say(f"{done} of {total} hand-ins are done. Run the same command again for the rest.", err=True)
         raise
-
-
-class _Lines:
-    """Progress as lines: how many are done, and about how long the rest will take."""
-
-    def __init__(self, total: int) -> None:
-        self._first = self._said = time.monotonic()
-        self._graded = 0
-
-    def __call__(self, progress: Progress) -> None:
-        now = time.monotonic()
-        self._graded += progress.fresh
-        if self._graded == 1 and progress.fresh:
-            self._first = now  # workers may have been waited for until here
-        if now - self._said < _LINE_SECONDS or not self._graded or progress.done == progress.total:
-            return
-        self._said = now
-        text = f"{progress.done} of {progress.total} done"
-        if self._graded > 1:
-            left = (now - self._first) / (self._graded - 1) * (progress.total - progress.done)
-            minutes, seconds = divmod(round(left), 60)
-            text += f", about {minutes} min {seconds:02d} s left"
-        say(text, err=True)

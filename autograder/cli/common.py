@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from autograder import doctor
 from autograder.catalogue import Course, current_folder, find_root, load_course
@@ -22,7 +21,6 @@ from autograder.cli._streams import give_up_stdout, prepare_streams
 from autograder.cli.start import begin
 from autograder.errors import EXIT_FAULT, AutograderError, EnvironmentProblem, OutputError, UsageError
 from autograder.release.stubs import create_missing_stubs
-from autograder.reports.terminal import make_console
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -94,19 +92,6 @@ def require_machine(device: str) -> None:
     """
     if sentence := doctor.blocking(device):
         raise EnvironmentProblem(f"{sentence} `grade doctor` says more.")
-
-
-def progress_bar() -> Progress:
-    """A bar on stderr with what is at work, how many of how many are done, the time gone and the time left."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    return Progress(*columns, console=make_console(sys.stderr), transient=True)
 
 
 def describe(error: Exception) -> str:

@@ -20,8 +20,9 @@ from autograder.cli._engine import certificates
 from autograder.cli._export import export
 from autograder.cli._feedback import feedback, report
 from autograder.cli._grade import grade, override
+from autograder.cli._progress import Bar
 from autograder.cli._release import release
-from autograder.cli.common import current_course, progress_bar, run, shared_options
+from autograder.cli.common import current_course, run, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, UsageError
 from autograder.machine import choose_device
 from autograder.release.files import write_whole
@@ -126,9 +127,8 @@ def _run(check: SelfCheck, name: str, plain: bool) -> Proof:
     """One proof, with a bar on stderr where that is a terminal."""
     if plain or not sys.stderr.isatty():
         return check.run(name, lambda done, total: None)
-    with progress_bar() as progress:
-        task = progress.add_task(name, total=None)
-        return check.run(name, lambda done, total: progress.update(task, completed=done, total=total))
+    with Bar(title=name) as bar:
+        return check.run(name, bar.at)
 
 
 def _say_again(console: Console, proofs: Sequence[Proof], show: bool) -> None:

@@ -21,6 +21,7 @@ from autograder.cli._cases import check_one_case, only_exercise, print_smallest,
 from autograder.cli._completion import complete_checks, complete_exercises, complete_lessons, completion_command
 from autograder.cli._doctor import doctor
 from autograder.cli._list import list_exercises
+from autograder.cli._progress import Bar
 from autograder.cli._submit import submit
 from autograder.cli._trace import trace
 from autograder.cli._watch import watch
@@ -29,7 +30,6 @@ from autograder.cli.common import (
     assignments,
     current_course,
     describe,
-    progress_bar,
     require_machine,
     run,
     shared_options,
@@ -336,13 +336,14 @@ def _progress(total: int, silent: bool) -> Iterator[Any]:
     if silent or not sys.stderr.isatty():
         yield None
         return
-    with progress_bar() as progress:
-        task = progress.add_task("starting", total=total)
+    with Bar(total) as bar:
+        done = 0
 
         def step(result: ExerciseResult) -> None:
             # Pieces that a kernel calls are graded too, and come on top of what was asked for.
-            done = progress.tasks[0].completed + 1
-            progress.update(task, completed=done, total=max(total, done), description=result.id)
+            nonlocal done
+            done += 1
+            bar.at(done, max(total, done), result.id)
 
         yield step
 

@@ -16,7 +16,6 @@ from autograder.bulk.grading import ClassRun, Progress, Summary
 from autograder.bulk.hand_ins import HandInPath
 from autograder.bulk.store import Store
 from autograder.catalogue import Course
-from autograder.cli import _grade
 from autograder.cli import course as commands
 from autograder.errors import AutograderError
 from autograder.result import Sandbox
@@ -246,13 +245,3 @@ def test_a_layer_of_the_sandbox_that_is_missing_is_said(
     options = ("--out", tmp_path / "out", "--device", "cpu", "--no-targets", "--exercise", "score_mask", "--plain")
     graded = course(own_course.root, "grade", hand_ins, *options, "--student", "ben")
     assert "Note: a layer of the sandbox is missing here: landlock: too old." in graded.output
-
-
-def test_no_time_is_said_to_be_left_when_all_is_done(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(_grade, "_LINE_SECONDS", 0.0)
-    lines = _grade._Lines(3)
-    for done in (1, 2, 3):
-        lines(Progress("ada", True, done, 3))
-    assert capsys.readouterr().err == "1 of 3 done\n2 of 3 done, about 0 min 00 s left\n"

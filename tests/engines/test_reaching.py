@@ -147,7 +147,12 @@ def test_no_scheduler_no_worker_and_other_certificates(
         refused(told, "it does not take these certificates")
         refused(grade(setting, "none", "--scheduler", f"tcp://{address}"), "does not speak TLS")
         monkeypatch.setattr(lasting, "WORKER_SECONDS", 1.0)
-        refused(grade(setting, "none", "--scheduler", address), "Dask's scheduler has no worker, and none came in 1 s.")
+        told = grade(setting, "none", "--scheduler", address)
+        refused(told, "Dask's scheduler has no worker, and none came in 1 s.")
+        assert told.stderr.splitlines()[:2] == [
+            f"Connecting to {address}",
+            "Waiting for workers of the cluster (start some with `dask worker`)",
+        ]
     assert not (setting.folder / "none" / "results").exists()
 
 

@@ -19,12 +19,13 @@ from autograder.bulk.desk import Work
 from autograder.bulk.engines import remote
 from autograder.bulk.engines.attempts import Attempts
 from autograder.bulk.engines.lasting import LastingExecutor, Patience, asked, workers_of
-from autograder.bulk.engines.model import Crew
+from autograder.bulk.engines.model import Crew, Waits, unsaid
 from autograder.bulk.engines.reach import Reach
 from autograder.errors import EnvironmentProblem
 from autograder.result import Environment
 
 GPU = "GPU"  # the resource of which each hand-in takes one, where kernels run on GPUs
+_SOLUTIONS = "Grading the solutions on the workers first, so that nothing is graded where they do not pass"
 _LOOK_SECONDS = 0.5
 _LATE_SECONDS = 5.0  # behind the other workers' signs of life
 _END_SECONDS = 10.0  # for workers to close what they keep; one may hang
@@ -35,7 +36,7 @@ class DaskEngine:
     """Grades on the cluster that ``reach`` leads to.
 
     ``folder`` holds the hand-ins, ``device`` is the one wished for, and ``most`` bounds how many are graded at once;
-    ``say`` is told what takes long.
+    ``say`` is told what goes wrong on the way, and ``waits`` what is waited for.
     """
 
     reach: Reach
@@ -46,6 +47,7 @@ class DaskEngine:
     most: int | None = None
     patience: Patience = field(default_factory=Patience)
     say: Callable[[str], None] = lambda sentence: None
+    waits: Waits = unsaid
 
     @contextmanager
     def at_work(self, work: Work) -> Iterator[Crew]:
@@ -57,16 +59,19 @@ class DaskEngine:
         """
         run = secrets.token_hex(8)
         attempts = Attempts(work.store.running.resolve(), run)
+        self.waits(self.reach.approach)
         with self.reach.opened(self.say) as connect, _quiet():
             client = connect()
             try:
                 self._wait_for_workers(client)
                 attempts.open()
+                self.waits("Asking the workers of the cluster what they are and see")
                 order = self._order(work, run, client, self._look_around(client, work, run))
                 resource = GPU if order.environment["device"] == "cuda" else None
                 # A batch system's queue may be long, and it says itself what it cannot do.
                 patience = replace(self.patience, workers=math.inf) if self.reach.queued else self.patience
                 executor = LastingExecutor(client, connect, resource, patience, self.say)
+                self.waits(None)
                 try:
                     yield self._crew(executor, order)
                 finally:
@@ -85,7 +90,15 @@ class DaskEngine:
         def stop() -> None:
             executor.shutdown(cancel_futures=True)
 
-        return Crew(executor, partial(remote.grade, order), order.marks, slots, lambda: None, stop)
+        return Crew(
+            executor,
+            partial(remote.grade, order),
+            order.marks,
+            slots,
+            lambda: None,
+            stop,
+            partial(self.waits, _SOLUTIONS),
+        )
 
     def _wait_for_workers(self, client: Any) -> None:
         """Return when there is a worker.
@@ -94,11 +107,9 @@ class DaskEngine:
             EnvironmentProblem: none came in time.
         """
         end = time.monotonic() + self.patience.workers
-        said = False
+        if not workers_of(client):
+            self.waits(f"Waiting for workers of the cluster ({self.reach.hint})")
         while not workers_of(client):
-            if not said:
-                self.say(f"Connected to Dask's scheduler; waiting for workers. {self.reach.hint}")
-                said = True
             if time.monotonic() > end and not self.reach.queued:
                 raise EnvironmentProblem(
                     f"Dask's scheduler has no worker, and none came in {self.patience.workers:.0f} s. "

@@ -14,6 +14,19 @@ if TYPE_CHECKING:
     from autograder.bulk.desk import Graded, Work
 
 
+class Waits(Protocol):
+    """Is told what is waited for, or None when that is over; ``after`` is from how many seconds on it is worth saying.
+
+    Sentences have no full stop: how long it is by now may follow.
+    """
+
+    def __call__(self, sentence: str | None, after: float = 0.0) -> None: ...
+
+
+def unsaid(sentence: str | None, after: float = 0.0) -> None:
+    """Tells nobody what is waited for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Crew:
     """An engine at work on one run.
@@ -21,6 +34,7 @@ class Crew:
     ``job`` may be done again, wholly or in part: what is there is not graded twice.  ``marks`` are the fingerprints
     that results will have, by exercise.  ``slots`` is how many jobs are done at once, now.  ``check`` raises what makes
     the whole run pointless, such as a solution that does not pass.  ``stop`` ends what is at work instead of waiting.
+    ``first`` is called before the first job is submitted, if there is one.
     """
 
     executor: Executor
@@ -29,6 +43,7 @@ class Crew:
     slots: Callable[[], int]
     check: Callable[[], None]
     stop: Callable[[], None]
+    first: Callable[[], None] = lambda: None
 
 
 class Engine(Protocol):

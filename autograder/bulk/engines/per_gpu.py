@@ -22,7 +22,7 @@ from autograder import __version__, errors
 from autograder.bulk.desk import Graded, Work
 from autograder.bulk.engines import remote
 from autograder.bulk.engines.local import LocalEngine
-from autograder.bulk.engines.model import Crew
+from autograder.bulk.engines.model import Crew, Waits, unsaid
 from autograder.bulk.hand_ins import HandInPath
 from autograder.errors import AutograderError, WorkerError
 from autograder.machine import choose_device, environment
@@ -40,7 +40,7 @@ class PerGpuEngine:
     """Grades ``at_once`` hand-ins at once on each GPU.
 
     ``visible`` is what CUDA_VISIBLE_DEVICES calls the GPUs, ``device`` where kernels run, ``threads`` how many cores
-    one hand-in may use.
+    one hand-in may use; ``waits`` is told what takes long before the first result is written.
     """
 
     visible: Sequence[str]
@@ -49,6 +49,7 @@ class PerGpuEngine:
     targets: bool
     allow_weak_sandbox: bool
     threads: int
+    waits: Waits = unsaid
 
     @contextmanager
     def at_work(self, work: Work) -> Iterator[Crew]:
@@ -76,7 +77,10 @@ class PerGpuEngine:
         try:
             slots = self.at_once * len(self.visible)
             stop = partial(processes.shutdown, cancel_futures=True)
-            yield Crew(processes, grade, order.marks, lambda: slots, lambda: None, stop)
+            first = partial(
+                self.waits, "Grading the solutions on each GPU first, so that nothing is graded where they do not pass"
+            )
+            yield Crew(processes, grade, order.marks, lambda: slots, lambda: None, stop, first)
         finally:
             processes.shutdown()
 

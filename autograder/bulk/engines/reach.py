@@ -47,7 +47,15 @@ class Reach:
 
     @property
     def hint(self) -> str:
-        return "`squeue` shows where they stand." if self.slurm else "Start some with `dask worker`."
+        """What helps who waits for workers."""
+        return "`squeue` shows where they stand" if self.slurm else "start some with `dask worker`"
+
+    @property
+    def approach(self) -> str:
+        """What is done to get to the cluster."""
+        if self.slurm:
+            return "Asking Slurm for workers"
+        return f"Connecting to {self.scheduler or self.scheduler_file}"
 
     @contextmanager
     def opened(self, say: Callable[[str], None]) -> Iterator[Callable[[], Any]]:

@@ -21,6 +21,7 @@ from autograder.catalogue import Course, Exercise
 from autograder.errors import CourseError, HandInError, UsageError, WorkerError
 from autograder.kept import key_of
 from autograder.plan import Reference
+from autograder.pool import full_disk, is_full_disk
 from autograder.result import Environment, ExerciseResult, RunResult
 from autograder.session import Grader, Request, blank_run
 
@@ -256,6 +257,8 @@ def _out_of_reach(hand_in: HandInPath) -> Graded:
 
 
 def _unforeseen(error: Exception) -> str:
+    if isinstance(error, OSError) and is_full_disk(error):
+        return f"{full_disk()} Then run the same command again."
     return f"The grader failed on this hand-in ({type(error).__name__}: {str(error)[:200]}). Please report it."
 
 

@@ -14,6 +14,18 @@ from autograder.protocol import printable
 
 _FILES = (".py", ".ipynb", ".zip")
 _CACHES = ("__pycache__", "__MACOSX")
+_TOOLS = (
+    ".git",
+    ".ipynb_checkpoints",
+    ".vscode",
+    ".idea",
+    ".venv",
+    ".cache",
+    ".ruff_cache",
+    ".mypy_cache",
+    ".pytest_cache",
+)
+_APPLE = "._"  # beside every file that macOS puts on a foreign disk
 _MOST_FILES = 5_000  # hashed; far more than are ever read
 _MOST_SHOWN = 3  # entries in an error's sentence
 _WHOLE = 32 * 1024**2  # a larger file is never read either: its size stands for its content
@@ -36,13 +48,17 @@ def list_hand_ins(folder: Path) -> tuple[tuple[HandInPath, ...], tuple[str, ...]
         UsageError: there is no such folder, nothing is in it, or two entries have one id.
     """
     try:
-        entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+        entries = sorted(folder.iterdir())
     except OSError as error:
         raise UsageError(f"The folder {folder} cannot be read ({(error.strerror or str(error)).lower()}).") from None
     found: dict[str, HandInPath] = {}
     notes = []
     for entry in entries:
         shown = printable(entry.name).replace("\n", "\\n")
+        if entry.name.startswith("."):
+            if _could_be_somebodys(entry):
+                notes.append(f"{shown} was left out: its name begins with a dot. If it is a hand-in, rename it.")
+            continue
         if entry.is_symlink():
             notes.append(f"{shown} is a link, and links are not followed: put the folder or file itself there.")
             continue
@@ -66,6 +82,13 @@ def list_hand_ins(folder: Path) -> tuple[tuple[HandInPath, ...], tuple[str, ...]
     if not found:
         raise UsageError(_nobody(folder, notes))
     return tuple(found[student] for student in sorted(found)), tuple(notes)
+
+
+def _could_be_somebodys(hidden: Path) -> bool:
+    """Whether a hidden entry may be a hand-in; what tools and desktops leave behind is none."""
+    if hidden.name in _TOOLS or hidden.name.startswith((_APPLE, ".Trash", ".fseventsd", ".Spotlight")):
+        return False
+    return hidden.is_dir() or hidden.suffix.lower() in _FILES
 
 
 def _nobody(folder: Path, notes: Sequence[str]) -> str:

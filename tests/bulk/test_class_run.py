@@ -275,6 +275,25 @@ def test_what_was_not_foreseen_in_one_hand_in_stops_nobody_else(
     assert outcomes(result(tmp_path, "anna")) == ["pass"] * 6
 
 
+def test_a_temporary_folder_that_fills_up_costs_nobody_points_and_is_named(
+    own_course: Course, grade_class: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grade = Grader.grade
+
+    def full(self: Grader, request: Request, *rest: object) -> RunResult:
+        if request.student == "anna":
+            raise OSError(28, "No space left on device")
+        return grade(self, request, *rest)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Grader, "grade", full)
+        summary, _ = grade_class(own_course, ("score_mask",))
+    assert list(summary.faults) == ["anna"]
+    assert summary.faults["anna"].startswith("No room is left on ")
+    assert summary.faults["anna"].endswith("with TMPDIR. Then run the same command again.")
+    assert grade_class(own_course, ("score_mask",))[1] == ["anna"]
+
+
 def test_hand_ins_that_vanish_keep_what_they_had(
     own_course: Course, hand_ins: Path, grade_class: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

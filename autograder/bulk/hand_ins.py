@@ -10,22 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.errors import UsageError
+from autograder.handin._names import is_perhaps_somebodys
 from autograder.protocol import printable
 
 _FILES = (".py", ".ipynb", ".zip")
 _CACHES = ("__pycache__", "__MACOSX")
-_TOOLS = (
-    ".git",
-    ".ipynb_checkpoints",
-    ".vscode",
-    ".idea",
-    ".venv",
-    ".cache",
-    ".ruff_cache",
-    ".mypy_cache",
-    ".pytest_cache",
-)
-_APPLE = "._"  # beside every file that macOS puts on a foreign disk
 _MOST_FILES = 5_000  # hashed; far more than are ever read
 _MOST_SHOWN = 3  # entries in an error's sentence
 _WHOLE = 32 * 1024**2  # a larger file is never read either: its size stands for its content
@@ -55,19 +44,14 @@ def list_hand_ins(folder: Path) -> tuple[tuple[HandInPath, ...], tuple[str, ...]
     notes = []
     for entry in entries:
         shown = printable(entry.name).replace("\n", "\\n")
-        if entry.name.startswith("."):
-            if _could_be_somebodys(entry):
-                notes.append(f"{shown} was left out: its name begins with a dot. If it is a hand-in, rename it.")
+        try:
+            student, note = _whose(entry, shown)
+        except OSError as error:  # a folder that may be listed and not entered
+            note = f"{shown} cannot be looked at ({(error.strerror or str(error)).lower()})."
+        if note:
+            notes.append(note)
             continue
-        if entry.is_symlink():
-            notes.append(f"{shown} is a link, and links are not followed: put the folder or file itself there.")
-            continue
-        if entry.is_dir():
-            student = entry.name
-        elif entry.is_file() and entry.suffix.lower() in _FILES:
-            student = entry.stem
-        else:
-            notes.append(f"{shown} is no hand-in: neither a folder nor a .py, .ipynb or .zip.")
+        if not student:
             continue
         student = printable(student).replace("\n", "\\n")
         if len(os.fsencode(student)) > _LONGEST_NAME:  # as it is written: what stands for a character may be longer
@@ -84,11 +68,18 @@ def list_hand_ins(folder: Path) -> tuple[tuple[HandInPath, ...], tuple[str, ...]
     return tuple(found[student] for student in sorted(found)), tuple(notes)
 
 
-def _could_be_somebodys(hidden: Path) -> bool:
-    """Whether a hidden entry may be a hand-in; what tools and desktops leave behind is none."""
-    if hidden.name in _TOOLS or hidden.name.startswith((_APPLE, ".Trash", ".fseventsd", ".Spotlight")):
-        return False
-    return hidden.is_dir() or hidden.suffix.lower() in _FILES
+def _whose(entry: Path, shown: str) -> tuple[str, str]:
+    """Whose an entry is; or a sentence on why it is nobody's; or neither, where that is not worth a word."""
+    if entry.name.startswith("."):
+        hidden = f"{shown} was left out: its name begins with a dot. If it is a hand-in, rename it."
+        return "", hidden if is_perhaps_somebodys(entry.name, entry.is_dir()) else ""
+    if entry.is_symlink():
+        return "", f"{shown} is a link, and links are not followed: put the folder or file itself there."
+    if entry.is_dir():
+        return entry.name, ""
+    if entry.is_file() and entry.suffix.lower() in _FILES:
+        return entry.stem, ""
+    return "", f"{shown} is no hand-in: neither a folder nor a .py, .ipynb or .zip."
 
 
 def _nobody(folder: Path, notes: Sequence[str]) -> str:

@@ -151,7 +151,7 @@ def test_a_name_that_is_longer_as_it_is_written_is_left_out_too(tmp_path: Path, 
 
 
 def test_a_hand_in_whose_name_begins_with_a_dot_is_named_and_what_tools_leave_is_not(tmp_path: Path) -> None:
-    for folder in ("ann", ".carl", ".git", ".ipynb_checkpoints", ".Trash-0"):
+    for folder in ("ann", ".carl", ".git", ".ipynb_checkpoints", ".Trash-0", ".attempts"):
         (tmp_path / folder).mkdir()
     for file in (".dora.py", ".emil.ZIP", ".DS_Store", "._ann", "._ann.py", ".collected.json"):
         (tmp_path / file).write_text("")
@@ -161,6 +161,27 @@ def test_a_hand_in_whose_name_begins_with_a_dot_is_named_and_what_tools_leave_is
     assert notes[0].endswith("its name begins with a dot. If it is a hand-in, rename it.")
     (tmp_path / "ann").rmdir()
     with pytest.raises(UsageError, match=r"There are no hand-ins in .*\.carl was left out"):
+        list_hand_ins(tmp_path)
+
+
+def test_a_folder_that_may_be_listed_and_not_entered_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ann").mkdir()
+    (tmp_path / "bob").mkdir()
+    plain = Path.is_symlink
+
+    def locked(path: Path) -> bool:
+        if path.name == "bob":
+            raise PermissionError(13, "Permission denied")
+        return plain(path)
+
+    monkeypatch.setattr(Path, "is_symlink", locked)
+    found, notes = list_hand_ins(tmp_path)
+    assert [one.student for one in found] == ["ann"]
+    assert notes == ("bob cannot be looked at (permission denied).",)
+    (tmp_path / "ann").rmdir()
+    with pytest.raises(UsageError, match=r"There are no hand-ins in .*bob cannot be looked at"):
         list_hand_ins(tmp_path)
 
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.bulk.hidden import is_perhaps_somebodys
 from autograder.errors import UsageError
-from autograder.handin._names import is_perhaps_somebodys
 from autograder.protocol import printable
 
 _FILES = (".py", ".ipynb", ".zip")

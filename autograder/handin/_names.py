@@ -12,12 +12,6 @@ MAX_SHOWN = 255
 MAX_WRAPPERS = 3
 
 _JUNK_FOLDERS = frozenset({"__pycache__", "__macosx", "node_modules", "venv", "env", "site-packages"})
-# Hidden things that nobody handed in: of version control, editors and tools, of desktops, and the kit's own.
-_TOOLS = re.compile(
-    r"\._|\.(?:git|svn|hg|ipynb_checkpoints|vscode|idea|venv|attempts|fseventsd|cache|local|config)$"
-    r"|\.(?:\w+_cache|Trash|Spotlight|TemporaryItems|DocumentRevisions)",
-    re.IGNORECASE,
-)
 _ARCHIVE = re.compile(r"\.(?:tar|tgz|tbz2?|txz|gz|bz2|xz|zst|7z|rar)$", re.IGNORECASE)
 _BACKUP = re.compile(
     r"~$|^#.*#$|\.(?:py|ipynb|zip)\.?(?:bak.*|backup.*|orig|old|rej|save|swp|swo|tmp|part|crdownload)$",
@@ -89,11 +83,6 @@ def is_backup(name: str) -> bool:
 def is_hidden(name: str) -> bool:
     """True for files that their owner does not see (``._x.py`` of macOS, ``.#x.py`` of Emacs)."""
     return name.startswith(".")
-
-
-def is_perhaps_somebodys(name: str, is_folder: bool) -> bool:
-    """Whether a hidden entry beside hand-ins may be one: a student's id or login may begin with a dot."""
-    return is_hidden(name) and not _TOOLS.match(name) and (is_folder or kind_of(name) is not None)
 
 
 def is_junk_folder(name: str) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from autograder.bulk.collect._model import File, Parts, Top
-from autograder.handin._names import Kind, is_hidden, is_junk_folder, is_perhaps_somebodys, kind_of, lesson_of
+from autograder.bulk.hidden import is_perhaps_somebodys
+from autograder.handin._names import Kind, is_hidden, is_junk_folder, kind_of, lesson_of
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 _LITTER = frozenset({"thumbs.db", "desktop.ini"})

@@ -21,8 +21,11 @@ from autograder.catalogue import Course, Exercise
 from autograder.errors import CourseError, HandInError, UsageError, WorkerError
 from autograder.kept import key_of
 from autograder.plan import Reference
+from autograder.pool import full_disk, is_full_disk
 from autograder.result import Environment, ExerciseResult, RunResult
 from autograder.session import Grader, Request, blank_run
+
+_TRIES = 3  # to grade a hand-in that is changed meanwhile, as by a folder that is being synchronized
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,18 +106,22 @@ class Desk:
         """
         if not _in_reach(hand_in.path):
             return _out_of_reach(hand_in)
-        content = fingerprint(hand_in.path)
-        known = None if self._work.again else self._work.store.read(hand_in.student)
-        fresh = {} if known is None else _still_good(known, content, self._marks)
-        if known is not None and len(fresh) == len(self._work.exercises):
-            return Graded(hand_in.student, fresh=False)
-        left = tuple(exercise for exercise in self._work.exercises if exercise.id not in fresh)
-        result = self._grade(self._work.request(hand_in, left))
-        self._before_writing()
-        if not _in_reach(hand_in.path):  # of what vanished meanwhile nothing was graded
-            return _out_of_reach(hand_in)
-        self._graders.require_open()  # a result of half a worker is none
-        return self._keep(hand_in, content, known, fresh, result)
+        for _ in range(_TRIES):
+            content = fingerprint(hand_in.path)
+            known = None if self._work.again else self._work.store.read(hand_in.student)
+            fresh = {} if known is None else _still_good(known, content, self._marks)
+            if known is not None and len(fresh) == len(self._work.exercises):
+                return Graded(hand_in.student, fresh=False)
+            left = tuple(exercise for exercise in self._work.exercises if exercise.id not in fresh)
+            result = self._grade(self._work.request(hand_in, left))
+            self._before_writing()
+            if not _in_reach(hand_in.path):  # of what vanished meanwhile nothing was graded
+                return _out_of_reach(hand_in)
+            self._graders.require_open()  # a result of half a worker is none
+            if fingerprint(hand_in.path) == content:  # else it is of something that nobody knows any more
+                return self._keep(hand_in, content, known, fresh, result)
+        changing = "the hand-in changed each time while it was graded; what was graded before is kept"
+        return Graded(hand_in.student, fresh=False, fault=changing)
 
     def give_up(self, hand_in: HandInPath, fault: str) -> Graded:
         """Record that a hand-in cannot be graded, which is nobody's points; what is known of it stays.
@@ -256,6 +263,8 @@ def _out_of_reach(hand_in: HandInPath) -> Graded:
 
 
 def _unforeseen(error: Exception) -> str:
+    if isinstance(error, OSError) and is_full_disk(error):
+        return f"{full_disk()} Then run the same command again."
     return f"The grader failed on this hand-in ({type(error).__name__}: {str(error)[:200]}). Please report it."
 
 

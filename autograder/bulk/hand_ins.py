@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.bulk.hidden import is_perhaps_somebodys
 from autograder.errors import UsageError
 from autograder.protocol import printable
 
@@ -36,22 +37,21 @@ def list_hand_ins(folder: Path) -> tuple[tuple[HandInPath, ...], tuple[str, ...]
         UsageError: there is no such folder, nothing is in it, or two entries have one id.
     """
     try:
-        entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+        entries = sorted(folder.iterdir())
     except OSError as error:
         raise UsageError(f"The folder {folder} cannot be read ({(error.strerror or str(error)).lower()}).") from None
     found: dict[str, HandInPath] = {}
     notes = []
     for entry in entries:
         shown = printable(entry.name).replace("\n", "\\n")
-        if entry.is_symlink():
-            notes.append(f"{shown} is a link, and links are not followed: put the folder or file itself there.")
+        try:
+            student, note = _whose(entry, shown)
+        except OSError as error:  # a folder that may be listed and not entered
+            note = f"{shown} cannot be looked at ({(error.strerror or str(error)).lower()})."
+        if note:
+            notes.append(note)
             continue
-        if entry.is_dir():
-            student = entry.name
-        elif entry.is_file() and entry.suffix.lower() in _FILES:
-            student = entry.stem
-        else:
-            notes.append(f"{shown} is no hand-in: neither a folder nor a .py, .ipynb or .zip.")
+        if not student:
             continue
         student = printable(student).replace("\n", "\\n")
         if len(os.fsencode(student)) > _LONGEST_NAME:  # as it is written: what stands for a character may be longer
@@ -66,6 +66,20 @@ def list_hand_ins(folder: Path) -> tuple[tuple[HandInPath, ...], tuple[str, ...]
     if not found:
         raise UsageError(_nobody(folder, notes))
     return tuple(found[student] for student in sorted(found)), tuple(notes)
+
+
+def _whose(entry: Path, shown: str) -> tuple[str, str]:
+    """Whose an entry is; or a sentence on why it is nobody's; or neither, where that is not worth a word."""
+    if entry.name.startswith("."):
+        hidden = f"{shown} was left out: its name begins with a dot. If it is a hand-in, rename it."
+        return "", hidden if is_perhaps_somebodys(entry.name, entry.is_dir()) else ""
+    if entry.is_symlink():
+        return "", f"{shown} is a link, and links are not followed: put the folder or file itself there."
+    if entry.is_dir():
+        return entry.name, ""
+    if entry.is_file() and entry.suffix.lower() in _FILES:
+        return entry.stem, ""
+    return "", f"{shown} is no hand-in: neither a folder nor a .py, .ipynb or .zip."
 
 
 def _nobody(folder: Path, notes: Sequence[str]) -> str:

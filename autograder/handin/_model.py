@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
+import functools
 import re
 import tokenize
 from collections.abc import Collection, Mapping
@@ -51,9 +53,16 @@ class Source:
         """The code cell that a line of ``text`` is in, and the line in it; for a ``.py`` None and the line itself."""
         if not self.cells:
             return None, line
-        begun = [(start, number) for number, start in enumerate(self.cells, 1) if start <= line]
-        start, cell = max(begun, default=(self.cells[0], 1))
+        cells = _by_line(self.cells)
+        at = bisect.bisect_right(cells, line, key=lambda cell: cell[0]) - 1
+        start, cell = cells[at] if at >= 0 else (self.cells[0], 1)
         return cell, line - start + 1
+
+
+@functools.lru_cache(maxsize=16)
+def _by_line(cells: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """The first line and the number of each cell, as they lie in the text: thousands of lines may be looked up."""
+    return tuple(sorted((start, number) for number, start in enumerate(cells, 1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +85,11 @@ def split_lines(text: str) -> list[str]:
 
 def definitions(text: str) -> Mapping[str, tuple[int, ...]]:
     """The lines of the ``def`` of each function defined at top level, by a scan of lines: the text need not parse."""
-    found: dict[str, tuple[int, ...]] = {}
+    found: dict[str, list[int]] = {}
     for number, line in enumerate(split_lines(text), 1):
         if match := _TOP_LEVEL_DEF.match(line):
-            found[match[1]] = (*found.get(match[1], ()), number)
-    return found
+            found.setdefault(match[1], []).append(number)
+    return {name: tuple(lines) for name, lines in found.items()}
 
 
 def defined_again(text: str, names: Collection[str]) -> Mapping[str, tuple[int, ...]]:

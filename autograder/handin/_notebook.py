@@ -17,6 +17,7 @@ from autograder.handin._magics import is_answer, python_of_cell
 
 _NO_NOTEBOOK = "is not a notebook that can be read (its JSON is damaged); save it again from Jupyter or Colab"
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_MOST_CELLS = 5_000  # each costs time, also an empty one; the course's longest notebooks have some dozens
 _LOOKED_AT = 200  # %%exercise cells; more are in no honest notebook
 
 
@@ -48,6 +49,8 @@ def read_notebook(document: str, begun: Callable[[str], bool]) -> NotebookText:
     raw = "\n".join(sources)
     if len(raw.encode()) > MAX_FILE_BYTES:  # before anything slower looks at it
         raise Refused(f"was not read: its code is over {MAX_FILE_BYTES // MB} MB", text=raw)
+    if len(sources) > _MOST_CELLS:
+        raise Refused(f"was not read: it has more than {_MOST_CELLS} cells with code", text=raw)
     cells = [python_of_cell(source) for source in sources]
     ranks = [_Rank.OTHER] * len(cells)
     for looked_at, number in enumerate([number for number, source in enumerate(sources) if is_answer(source)]):

@@ -3,5 +3,6 @@
 from autograder.pool._crew import CarryOn, Child, Crew
 from autograder.pool._gate import Gate
 from autograder.pool._pool import Pool
+from autograder.pool._workplace import full_disk, is_full_disk
 
-__all__ = ["CarryOn", "Child", "Crew", "Gate", "Pool"]
+__all__ = ["CarryOn", "Child", "Crew", "Gate", "Pool", "full_disk", "is_full_disk"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -26,7 +27,7 @@ from autograder.pool._conversation import Exit, ran_out_of_memory
 from autograder.pool._crew import CarryOn, Child, Crew
 from autograder.pool._gate import Gate, Shares
 from autograder.pool._surroundings import environment
-from autograder.pool._workplace import Workplace, remove
+from autograder.pool._workplace import Workplace, full_disk, remove
 from autograder.protocol import Job, Programme
 from autograder.result import Sandbox
 
@@ -36,6 +37,8 @@ _CLOSE_SECONDS = 10.0
 
 # The part of a GPU's memory that large checks may fill at once: the rest is for small ones, and each child takes some.
 _GPU_MEMORY = 0.8
+
+_NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded")
 
 # What is started. Tests put a worker in its place that lacks layers of the sandbox.
 _PROGRAM = ("-m", "autograder.worker")
@@ -268,5 +271,8 @@ class Pool:
         with contextlib.suppress(OSError):
             rows = (self._folder / "server.log").read_text(errors="replace").strip().splitlines()
             if rows and not self._ready.is_set():
-                return f"The worker did not start: {rows[-1][:300]} Run `grade doctor` to see what is missing."
+                if _NO_ROOM.search(rows[-1]):
+                    return f"The worker did not start. {full_disk()}"
+                why = rows[-1][:300].rstrip(".")
+                return f"The worker did not start: {why}. Run `grade doctor` to see what is missing."
         return "The worker stopped. Run the command again."

@@ -278,6 +278,63 @@ def test_what_was_not_foreseen_in_one_hand_in_stops_nobody_else(
     assert outcomes(result(tmp_path, "anna")) == ["pass"] * 6
 
 
+def test_a_temporary_folder_that_fills_up_costs_nobody_points_and_is_named(
+    own_course: Course, grade_class: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grade = Grader.grade
+
+    def full(self: Grader, request: Request, *rest: object) -> RunResult:
+        if request.student == "anna":
+            raise OSError(28, "No space left on device")
+        return grade(self, request, *rest)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Grader, "grade", full)
+        summary, _ = grade_class(own_course, ("score_mask",))
+    assert list(summary.faults) == ["anna"]
+    assert summary.faults["anna"].startswith("No room is left on ")
+    assert summary.faults["anna"].endswith("with TMPDIR. Then run the same command again.")
+    assert grade_class(own_course, ("score_mask",))[1] == ["anna"]
+
+
+@pytest.mark.parametrize("times", [1, 9])
+def test_a_hand_in_that_changes_while_it_is_graded_has_no_result_of_something_else(
+    own_course: Course,
+    hand_ins: Path,
+    grade_class: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    times: int,
+) -> None:
+    """It is there for the fingerprint, is another when it is read, and itself again in the end."""
+    grade, file = Grader.grade, hand_ins / "anna" / "one_shot_attention.py"
+    right, changed = file.read_text(), 0
+
+    def change(self: Grader, request: Request, *rest: object) -> RunResult:
+        nonlocal changed
+        if request.student != "anna" or changed == times:
+            return grade(self, request, *rest)  # type: ignore[arg-type]
+        changed += 1
+        shutil.copy(hand_ins / "ben" / file.name, file)
+        try:
+            return grade(self, request, *rest)  # type: ignore[arg-type]
+        finally:
+            file.write_text(right + "#" * changed)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Grader, "grade", change)
+        summary, _ = grade_class(own_course, ("score_mask",))
+    if times == 1:
+        assert not summary.faults
+        assert outcomes(result(tmp_path, "anna")) == ["pass"]
+    else:
+        assert list(summary.faults) == ["anna"]
+        assert "changed each time while it was graded" in summary.faults["anna"]
+        assert not (tmp_path / "out" / "results" / "anna.json").exists()
+        assert grade_class(own_course, ("score_mask",))[1] == ["anna"]
+        assert outcomes(result(tmp_path, "anna")) == ["pass"]
+
+
 def test_hand_ins_that_vanish_keep_what_they_had(
     own_course: Course, hand_ins: Path, grade_class: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

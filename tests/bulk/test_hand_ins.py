@@ -35,7 +35,8 @@ def test_folders_and_files_are_hand_ins_by_their_names(tmp_path: Path) -> None:
         (tmp_path / name).write_text("")
     found, notes = list_hand_ins(tmp_path)
     assert [one.student for one in found] == ["=cmd", "Ann, B.", "carl", "dora", "emil", "zoë"]
-    assert notes == ("list.csv is no hand-in: neither a folder nor a .py, .ipynb or .zip.",)
+    assert notes[0].startswith(".hidden was left out")
+    assert notes[1:] == ("list.csv is no hand-in: neither a folder nor a .py, .ipynb or .zip.",)
 
 
 def test_names_that_would_confuse_a_terminal_or_a_file_system_are_made_harmless(tmp_path: Path) -> None:
@@ -147,6 +148,41 @@ def test_a_name_that_is_longer_as_it_is_written_is_left_out_too(tmp_path: Path, 
     found, notes = list_hand_ins(tmp_path)
     assert [one.student for one in found] == ["ann"]
     assert "too long" in notes[0]
+
+
+def test_a_hand_in_whose_name_begins_with_a_dot_is_named_and_what_tools_leave_is_not(tmp_path: Path) -> None:
+    for folder in ("ann", ".carl", ".git", ".ipynb_checkpoints", ".Trash-0", ".attempts"):
+        (tmp_path / folder).mkdir()
+    for file in (".dora.py", ".emil.ZIP", ".DS_Store", "._ann", "._ann.py", ".collected.json"):
+        (tmp_path / file).write_text("")
+    found, notes = list_hand_ins(tmp_path)
+    assert [one.student for one in found] == ["ann"]
+    assert [note.split()[0] for note in notes] == [".carl", ".dora.py", ".emil.ZIP"]
+    assert notes[0].endswith("its name begins with a dot. If it is a hand-in, rename it.")
+    (tmp_path / "ann").rmdir()
+    with pytest.raises(UsageError, match=r"There are no hand-ins in .*\.carl was left out"):
+        list_hand_ins(tmp_path)
+
+
+def test_a_folder_that_may_be_listed_and_not_entered_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ann").mkdir()
+    (tmp_path / "bob").mkdir()
+    plain = Path.is_symlink
+
+    def locked(path: Path) -> bool:
+        if path.name == "bob":
+            raise PermissionError(13, "Permission denied")
+        return plain(path)
+
+    monkeypatch.setattr(Path, "is_symlink", locked)
+    found, notes = list_hand_ins(tmp_path)
+    assert [one.student for one in found] == ["ann"]
+    assert notes == ("bob cannot be looked at (permission denied).",)
+    (tmp_path / "ann").rmdir()
+    with pytest.raises(UsageError, match=r"There are no hand-ins in .*bob cannot be looked at"):
+        list_hand_ins(tmp_path)
 
 
 def test_what_was_left_out_is_named_where_nothing_else_is_there(tmp_path: Path) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import http.server
 import json
 import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,6 +40,32 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reach, "_CONNECT_SECONDS", 1.5)
     monkeypatch.setattr(reach, "_MORE_SECONDS", 1.0)
+
+
+def moved(days: int) -> type[datetime]:
+    """A clock that goes wrong by so many days."""
+
+    class Moved(datetime):
+        @classmethod
+        def now(cls, tz: object = None) -> datetime:  # type: ignore[override]
+            return datetime.now(UTC) + timedelta(days=days)
+
+    return Moved
+
+
+@contextmanager
+def hanging_up() -> Iterator[int]:
+    """The port of something that takes connections and ends them, as what speaks TLS does with whoever does not."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    server.accept()[0].close()
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield int(server.getsockname()[1])
+        server.shutdown(socket.SHUT_RDWR)
 
 
 def said(way: Reach) -> str:
@@ -84,6 +115,94 @@ def test_what_listens_is_no_scheduler(ours: Certificates, web: str) -> None:
     assert "what is there is none, or speaks another protocol" in said(Reach(None, web))
 
 
+def test_what_to_do_goes_with_what_is_wrong(ours: Certificates, web: str) -> None:
+    """Who reaches something that speaks otherwise is not told to start another."""
+    assert "start it with TLS (docs/clusters.md), or add --no-tls if nobody else can reach it" in said(Reach(ours, web))
+    with hanging_up() as port:
+        told = said(Reach(None, f"127.0.0.1:{port}"))
+    assert told.endswith("If it was started with TLS, leave out --no-tls; if it is none, correct the address.")
+
+
+@pytest.mark.parametrize("tls", [True, False])
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
+def test_that_nothing_listens_is_said_whatever_dask_tried_last(
+    ours: Certificates, host: str, tls: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from distributed.comm import tcp
+
+    async def late(*_: object, **__: object) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(tcp.BaseTCPConnector, "connect", late)
+    assert ": nothing listens there. Start one" in said(Reach(ours if tls else None, f"{host}:1"))
+
+
+def test_that_nobody_answers_yet_is_said_soon_and_once(ours: Certificates, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reach, "_QUIET_SECONDS", 0.2)
+    sentences: list[str] = []
+    with Reach(ours, "localhost:1").opened(sentences.append) as connect:
+        for _ in range(2):
+            with pytest.raises(NoSchedulerError):
+                connect()
+    assert sentences == ["No scheduler of Dask answers at tls://localhost:1 yet; waiting up to 2 s for one."]
+
+
+def test_a_client_that_was_never_connected_goes_in_silence(
+    ours: Certificates, web: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is raised while it goes is printed by Python, with its traceback, and of use to nobody."""
+    from distributed import Client
+
+    def closed(*_: object, **__: object) -> None:
+        raise RuntimeError("IOLoop is closed")
+
+    printed: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", printed.append)
+    monkeypatch.setattr(Client, "close", closed)
+    said(Reach(ours, web))
+    for _ in range(20):
+        gc.collect()
+        time.sleep(0.02)
+    assert not printed
+
+
+def test_certificates_of_another_authority_or_no_longer_valid(
+    ours: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both sides have some, and what is to be done is not to start another scheduler."""
+    import asyncio
+
+    from distributed.comm import listen
+
+    theirs = Certificates(tmp_path / "theirs")
+    theirs.make(days=1)
+    over = Certificates(tmp_path / "over")
+    with monkeypatch.context() as patch:
+        patch.setattr(certificates, "datetime", moved(-2))
+        over.make(days=1)
+    for shown, one in ((ours, theirs), (over, over)):
+        started: Future[tuple[str, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+
+        async def serve(one: Certificates = one, started: Future[Any] = started) -> None:
+            async def nothing(comm: object) -> None:
+                pass
+
+            arguments = one.security().get_listen_args("scheduler")
+            async with listen("tls://127.0.0.1:0", nothing, **arguments) as listener:
+                stop = asyncio.Event()
+                started.set_result((listener.contact_address, asyncio.get_running_loop(), stop))
+                await stop.wait()
+
+        thread = threading.Thread(target=lambda serve=serve: asyncio.run(serve()), daemon=True)
+        thread.start()
+        address, loop, stop = started.result(10)
+        told = said(Reach(shown, address))
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(10)
+        assert ": one side does not take the other's certificates" in told
+        assert told.endswith("or name theirs with --certificates DIR.")
+
+
 def test_a_machine_that_never_answers(ours: Certificates) -> None:
     """A port whose queue is full, as behind a wall that drops what comes."""
     with socket.socket() as deaf, socket.socket() as first, socket.socket() as second:
@@ -101,13 +220,8 @@ def test_certificates_that_are_damaged_or_over(tmp_path: Path, monkeypatch: pyte
     made.make(days=1)
     assert made.require() is made
 
-    class Later(datetime):
-        @classmethod
-        def now(cls, tz: object = None) -> datetime:  # type: ignore[override]
-            return datetime.now(UTC) + timedelta(days=2)
-
     with monkeypatch.context() as patch:
-        patch.setattr(certificates, "datetime", Later)
+        patch.setattr(certificates, "datetime", moved(2))
         with pytest.raises(EnvironmentProblem, match=r"were valid until .* Remove the folder, make new ones"):
             made.require()
     (made.folder / "cert.pem").write_text("-----BEGIN CERTIFICATE-----\nAAAA\n")

@@ -144,7 +144,7 @@ def test_no_scheduler_no_worker_and_other_certificates(
     with cluster_of(setting, workers=0) as cluster:
         address = cluster.scheduler_address.removeprefix("tls://")
         told = grade(setting, "none", "--scheduler", address, "--certificates", strangers.folder)
-        refused(told, "it does not take these certificates")
+        refused(told, "one side does not take the other's certificates")
         refused(grade(setting, "none", "--scheduler", f"tcp://{address}"), "does not speak TLS")
         monkeypatch.setattr(lasting, "WORKER_SECONDS", 1.0)
         told = grade(setting, "none", "--scheduler", address)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from autograder.errors import HandInError
-from autograder.handin import Source, read_handin
+from autograder.handin import Source, definitions, read_handin
+from autograder.handin import _model as model
 
 from .making import FLASH, NAMES, ONE_SHOT, SOFTMAX, notebook, noted, read, stub, texts, work, write
 
@@ -270,3 +274,46 @@ def test_thousands_of_exercise_cells_are_no_work(tmp_path: Path) -> None:
     path.write_text(notebook(*[f"%%exercise softmax\n{stub(SOFTMAX)}"] * 3000, MINE))
     read_handin(path, tuple(NAMES), NAMES, lambda place, text: bool(asked.append(place)) or text.strip() != stub(place))
     assert len(asked) < 1000
+
+
+def test_a_notebook_of_too_many_cells_is_refused_before_each_is_looked_at(tmp_path: Path) -> None:
+    """Hundreds of thousands of cells, empty ones too, would hold up a whole class."""
+    path = write(tmp_path / "hw", {"hw.ipynb": notebook(MINE, *[""] * 5_000)}) / "hw.ipynb"
+    source = read(path).sources[SOFTMAX]
+    assert source.text is None
+    assert source.problem == "hw.ipynb was not read: it has more than 5000 cells with code."
+    path.write_text(notebook(MINE, *[""] * 4_999))
+    assert read(path).sources[SOFTMAX].text is not None
+
+
+def test_a_line_is_found_among_cells_without_going_through_them_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A function that is defined in each of thousands of cells is looked up for each of them."""
+    path = tmp_path / "hw.ipynb"
+    path.write_text(notebook(*[DEF, "", f"%%exercise softmax\n{MINE}", DEF] * 1_000))
+    source = read(path).sources[SOFTMAX]
+    assert source.text is not None
+    counted = 0
+    plain = sorted
+
+    def counting(things: Iterable[Any]) -> list[Any]:
+        nonlocal counted
+        counted += 1
+        return plain(things)
+
+    monkeypatch.setattr(model, "sorted", counting, raising=False)
+    lines = definitions(source.text)["softmax_kernel"]
+    assert len(lines) == 3_000
+    began = time.process_time()
+    cells = [source.place_of(line)[0] for line in lines]
+    assert time.process_time() - began < 1.0  # it was 4 s and more
+    assert counted <= 1
+    assert sorted(number for number in cells if number is not None) == [n for n in range(1, 4_001) if n % 4 != 2]
+
+
+def test_tens_of_thousands_of_definitions_of_one_name_are_listed_at_once() -> None:
+    text = "def softmax_kernel(): 0\n" * 40_000
+    began = time.process_time()
+    assert definitions(text)["softmax_kernel"] == tuple(range(1, 40_001))
+    assert time.process_time() - began < 2.0  # it was 10 s and more

@@ -18,7 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.pool import Crew, Pool
+from autograder.errors import WorkerError
+from autograder.pool import Crew, Pool, _pool
 from autograder.protocol import CheckJob, CheckReply, Job, Limits, RawTensor
 
 LAUNCH = """
@@ -246,7 +247,8 @@ def test_a_dead_server_is_one_plain_error(tmp_path: Path) -> None:
             run(pool, make_job(tmp_path, COPY.format(extra="pass")))
 
 
-def test_what_a_killed_pool_left_behind_is_cleared_away_and_what_is_in_use_is_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("changed", [0, 2**32], ids=["long ago", "when the clock was wrong"])
+def test_what_a_killed_pool_left_behind_is_cleared_away_and_what_is_in_use_is_not(tmp_path: Path, changed: int) -> None:
     program = (
         "import time; from autograder.pool._workplace import Workplace\n"
         "place = Workplace(); print(place.folder, flush=True); time.sleep(600)"
@@ -264,9 +266,9 @@ def test_what_a_killed_pool_left_behind_is_cleared_away_and_what_is_in_use_is_no
     (left / "source.py").write_text("# a student's")
     with first:
         first.kill()
-    os.utime(left, (0, 0))
+    os.utime(left, (changed, changed))
     second, used = start()
-    os.utime(used, (0, 0))
+    os.utime(used, (changed, changed))
     with second:
         third, other = start()
         with third:
@@ -301,3 +303,20 @@ def test_surroundings_in_which_nothing_runs_are_no_students_fault() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.stdout.startswith("The worker did not start: "), done.stdout + done.stderr
+
+
+def test_a_worker_that_finds_no_room_says_where_to_make_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = ("-c", "raise OSError(28, 'No space left on device')")
+    monkeypatch.setattr(_pool, "_PROGRAM", program)
+    room = rf"No room is left on .+ in the temporary folder {tempfile.gettempdir()}\. Make room there, or name another"
+    with Pool("cpu") as pool, pytest.raises(WorkerError, match=rf"^The worker did not start\. {room} with TMPDIR\.$"):
+        pool.wait_ready()
+
+
+def test_a_folder_that_cannot_be_made_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "mkdtemp", full)
+    with pytest.raises(WorkerError, match=r"no temporary folder can be made on .+ \(no space left on device\)\. Make"):
+        Pool("cpu")

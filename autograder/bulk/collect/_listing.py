@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from autograder.bulk.collect._model import File, Parts, Top
+from autograder.bulk.hidden import is_perhaps_somebodys
 from autograder.handin._names import Kind, is_hidden, is_junk_folder, kind_of, lesson_of
 
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -16,10 +17,11 @@ _MAX_WRAPPERS = 3
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The files of a download, and its folders, which may be empty."""
+    """The files of a download, its folders, which may be empty, and what is hidden and may be a hand-in."""
 
     files: tuple[File, ...]
     folders: frozenset[Parts] = frozenset()
+    hidden: frozenset[Parts] = frozenset()
 
     def tops(self) -> tuple[Top, ...]:
         """The entries at the top, sorted by name."""
@@ -37,14 +39,15 @@ class Listing:
         """What the folder ``name`` at the top holds."""
         files = (replace(file, parts=file.parts[1:]) for file in self.files if file.parts[0] == name)
         folders = frozenset(folder[1:] for folder in self.folders if folder[0] == name and len(folder) > 1)
-        return Listing(tuple(files), folders)
+        hidden = frozenset(parts[1:] for parts in self.hidden if parts[0] == name and len(parts) > 1)
+        return Listing(tuple(files), folders, hidden)
 
     def strays(self) -> tuple[Listing, tuple[File, ...]]:
         """Without the entries whose names lead out of the download, and those."""
         out = tuple(file for file in self.files if leads_out(file.parts[:1]))
         kept = tuple(file for file in self.files if not leads_out(file.parts[:1]))
         folders = frozenset(folder for folder in self.folders if not leads_out(folder))
-        return Listing(kept, folders), out
+        return Listing(kept, folders, self.hidden), out
 
 
 def leads_out(parts: Iterable[str]) -> bool:
@@ -65,6 +68,14 @@ def is_litter(parts: Parts) -> bool:
     if is_hidden(parts[-1]) or parts[-1].lower() in _LITTER or is_hidden(top) or top.lower() == "__macosx":
         return True
     return any(is_junk_folder(folder) for folder in folders)
+
+
+def hidden_part(parts: Parts, is_folder: bool) -> Parts | None:
+    """The path down to the first hidden name, if that may be a hand-in."""
+    for depth, name in enumerate(parts, 1):
+        if is_hidden(name):
+            return parts[:depth] if is_perhaps_somebodys(name, is_folder or depth < len(parts)) else None
+    return None
 
 
 def wrapped(listing: Listing) -> tuple[tuple[str, Listing], ...]:

@@ -28,13 +28,21 @@ def read_plain(listing: Listing) -> Reading:
         Handed(f"folder:{name}", name, "", attempts=(Attempt(tuple(files), names=tuple(names)),))
         for name, (files, names) in students.items()
     )
-    return Reading("folder", tuple(handed), tuple(unknown), _together(shared))
+    return Reading("folder", tuple(handed), tuple(unknown), (*_together(shared), *_hidden(listing)))
 
 
 def _together(entries: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """A sentence if several entries became one student's: it may be that somebody handed in twice."""
     several = [f"{show(name)} ({' and '.join(names)})" for name, names in sorted(entries.items()) if len(names) > 1]
     return (f"Taken together, since their names are one: {a_few(several)}.",) if several else ()
+
+
+def _hidden(listing: Listing) -> tuple[str, ...]:
+    """A sentence if something was passed over that may be somebody's."""
+    names = [show(parts[0]) for parts in sorted(listing.hidden) if len(parts) == 1]
+    if not names:
+        return ()
+    return (f"Left out, since names that begin with a dot are passed over: {a_few(names)}. Rename what is a hand-in.",)
 
 
 def _is_handed_in(name: str, file: File) -> bool:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 from autograder.bulk.collect._limits import MAX_DEPTH, MAX_ENTRIES, MAX_LIST_BYTES, MAX_TOP_ENTRIES
-from autograder.bulk.collect._listing import Listing, is_litter
+from autograder.bulk.collect._listing import Listing, hidden_part, is_litter
 from autograder.bulk.collect._model import File, Parts
 from autograder.errors import UsageError
 from autograder.handin._folder import LINK, NOT_REGULAR, open_regular
@@ -65,7 +65,7 @@ def _list_folder(root: Path) -> Listing:
         if walk.left <= 0:
             problem = f"was not looked at to the end: it has more than {MAX_TOP_ENTRIES} entries"
             walk.files.append(_file(entry, (entry.name, ""), problem))
-    return Listing(tuple(walk.files), frozenset(walk.folders))
+    return Listing(tuple(walk.files), frozenset(walk.folders), frozenset(walk.hidden))
 
 
 @dataclass(slots=True)
@@ -74,6 +74,7 @@ class _Walk:
 
     files: list[File] = field(default_factory=list)
     folders: set[Parts] = field(default_factory=set)
+    hidden: set[Parts] = field(default_factory=set)
     left: int = 0
 
     def visit(self, entry: os.DirEntry[str], above: Parts) -> None:
@@ -81,7 +82,11 @@ class _Walk:
         parts = (*above, entry.name)
         is_folder = entry.is_dir(follow_symlinks=False)
         self.left -= 1
-        if self.left <= 0 or is_litter((*parts, "_") if is_folder else parts):
+        if self.left <= 0:
+            return
+        if is_litter((*parts, "_") if is_folder else parts):
+            if (hidden := hidden_part(parts, is_folder)) is not None:
+                self.hidden.add(hidden)
             return
         if entry.is_symlink():
             self.files.append(_file(entry, parts, LINK))
@@ -140,6 +145,7 @@ def _list_zip(archive: zipfile.ZipFile) -> Listing:
     files: dict[Parts, File] = {}
     doubles: list[File] = []
     folders: set[Parts] = set()
+    hidden: set[Parts] = set()
     for info in archive.infolist():
         name = _name(info)
         mode = stat.S_IFMT(info.external_attr >> 16)
@@ -147,7 +153,11 @@ def _list_zip(archive: zipfile.ZipFile) -> Listing:
         # "./jane/x.py" and "jane//x.py" are harmless; an empty first part is an absolute path.
         parts = tuple(part for part in (first, *rest) if part != ".")
         parts = parts[:1] + tuple(part for part in parts[1:] if part)
-        if not parts or is_litter((*parts, "_") if name.endswith("/") else parts):
+        if not parts:
+            continue
+        if is_litter((*parts, "_") if name.endswith("/") else parts):
+            if (hidden_here := hidden_part(parts, name.endswith("/"))) is not None:
+                hidden.add(hidden_here)
             continue
         if name.endswith("/") or mode == stat.S_IFDIR:
             folders.add(parts)
@@ -162,7 +172,7 @@ def _list_zip(archive: zipfile.ZipFile) -> Listing:
             before = files[parts]
             doubles.append(File(parts, before.shown, before.size, before.packed, before.open, problem_before))
         files[parts] = File(parts, shown, info.file_size, info.compress_size, opener, problem)
-    return Listing((*doubles, *files.values()), frozenset(folders))
+    return Listing((*doubles, *files.values()), frozenset(folders), frozenset(hidden))
 
 
 class _ListReader(_NoGulps):

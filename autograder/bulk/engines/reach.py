@@ -10,8 +10,8 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import Future, wait
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,10 @@ from autograder.errors import EnvironmentProblem, UsageError, ended
 
 _CONNECT_SECONDS = 15.0
 _MORE_SECONDS = 5.0
+_QUIET_SECONDS = 2.0  # without an answer, after which it is said that one is waited for
+_PROBE_SECONDS = 2.0
 _LOOK_SECONDS = 0.1
+_START = "Start one (`dask scheduler`, see docs/clusters.md), or correct the address."
 _INSTALL = "Install what it needs: pip install 'mini-flash-attention-kit[dask]'."
 
 
@@ -67,13 +70,14 @@ class Reach:
         if not self.slurm:
             self._address()
         _require_dask()
+        say_once = _once(say)
         with ExitStack() as ends:
             if self.slurm:
                 cluster = ends.enter_context(self._slurm_cluster())
                 say(f"Asked Slurm for {self.jobs} workers.")
-                yield lambda: self._client(cluster.scheduler_address)
+                yield lambda: self._client(cluster.scheduler_address, say_once)
             else:
-                yield lambda: self._client(self._address())
+                yield lambda: self._client(self._address(), say_once)
 
     def _address(self) -> str:
         """Where the scheduler is, with its protocol."""
@@ -90,35 +94,35 @@ class Reach:
             raise UsageError(f"The scheduler at {address} does not speak {wanted.upper()}. Start it so, or {how}.")
         return f"{wanted}://{rest}"
 
-    def _client(self, address: str) -> Any:
-        """A client that is connected.
+    def _client(self, address: str, say: Callable[[str], None]) -> Any:
+        """A client that is connected; ``say`` is told where that takes long.
 
         Raises:
             EnvironmentProblem: nothing answers, or not in our protocol.
         """
-        from distributed import Client
-
+        client = _client_class()
         security = self.certificates.security() if self.certificates is not None else None
         made: Future[Any] = Future()
 
         def make() -> None:
             try:
-                made.set_result(Client(address, security=security, timeout=_CONNECT_SECONDS, set_as_default=False))
+                made.set_result(client(address, security=security, timeout=_CONNECT_SECONDS, set_as_default=False))
             except BaseException as error:  # noqa: BLE001 - raised below
                 made.set_exception(error)
 
         # Of what is no scheduler, such as a web server, Dask may wait for the rest of a message without end.
         threading.Thread(target=make, name="dask-connect", daemon=True).start()
+        quiet = min(_QUIET_SECONDS, _CONNECT_SECONDS)
+        if not wait([made], quiet).done:
+            say(f"No scheduler of Dask answers at {address} yet; waiting up to {_CONNECT_SECONDS:.0f} s for one.")
         try:
-            return made.result(timeout=_CONNECT_SECONDS + _MORE_SECONDS)
+            return made.result(timeout=_CONNECT_SECONDS + _MORE_SECONDS - quiet)
         except (OSError, TimeoutError, ValueError) as error:  # ValueError: its words come before TLS is agreed on
             file = (
                 f" The address is from {self.scheduler_file}, which may be an old one." if self.scheduler_file else ""
             )
-            raise NoSchedulerError(
-                f"No scheduler of Dask answers at {address}{_why(error, address, made.done(), security is not None)}. "
-                f"Start one (`dask scheduler`, see docs/clusters.md), or correct the address.{file}"
-            ) from error
+            why = _why(error, address, made.done(), security is not None)
+            raise NoSchedulerError(f"No scheduler of Dask answers at {address}{why}{file}") from error
 
     @contextmanager
     def _slurm_cluster(self) -> Iterator[Any]:
@@ -157,23 +161,70 @@ class NoSchedulerError(EnvironmentProblem):
 
 
 def _why(error: BaseException, address: str, ended: bool, tls: bool) -> str:
-    """Why nothing answers, as the end of a sentence."""
+    """Why nothing answers, as the end of a sentence, and what to do about it in another."""
     if _unknown(address):  # Dask's own error may be that its time was up
-        return ": no machine of that name is known"
+        return f": no machine of that name is known. {_START}"
     chain: list[BaseException] = []
     one: BaseException | None = error
     while one is not None and one not in chain:
         chain.append(one)
         one = one.__cause__ or one.__context__
     if not ended:
-        return ": what is there is none, or speaks another protocol"
+        return f": what is there is none, or speaks another protocol. {_START}"
     if any(isinstance(each, ssl.SSLCertVerificationError) or "alert" in str(each) for each in chain):
-        return ": it does not take these certificates"
+        return (
+            ": one side does not take the other's certificates, which are of another authority or no longer valid. "
+            "Start the scheduler and its workers with those that are used here (docs/clusters.md), or name theirs "
+            "with --certificates DIR."
+        )
     if any(isinstance(each, (ssl.SSLError, ValueError)) for each in chain):
-        return ": what is there does not speak TLS"
-    if any(isinstance(each, ConnectionRefusedError) for each in chain):
-        return ": nothing listens there"
-    return "" if tls else ", not without TLS"
+        return (
+            ": what is there does not speak TLS. If it is a scheduler, start it with TLS (docs/clusters.md), or add "
+            "--no-tls if nobody else can reach it; if it is none, correct the address."
+        )
+    # Dask tries until its time is up: of a last attempt that it broke off itself it says nothing.
+    if any(isinstance(each, ConnectionRefusedError) for each in chain) or (listens := _listens(address)) is False:
+        return f": nothing listens there. {_START}"
+    if listens and not tls:
+        return ", not without TLS. If it was started with TLS, leave out --no-tls; if it is none, correct the address."
+    return f". {_START}"
+
+
+def _listens(address: str) -> bool | None:
+    """Whether a port takes connections; None if nobody says so in time."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), _PROBE_SECONDS):
+            return True
+    except ConnectionRefusedError:
+        return False
+    except OSError:
+        return None
+
+
+def _client_class() -> Any:
+    """Dask's client, but one that was never connected goes in silence: Python prints what is raised at that time."""
+    from distributed import Client
+
+    class Quiet(Client):  # type: ignore[misc]
+        def __del__(self) -> None:
+            with suppress(Exception):
+                super().__del__()
+
+    return Quiet
+
+
+def _once(say: Callable[[str], None]) -> Callable[[str], None]:
+    """Says one sentence: that a connection which was lost is waited for is said elsewhere."""
+    said = False
+
+    def saying(sentence: str) -> None:
+        nonlocal said
+        if not said:
+            said = True
+            say(sentence)
+
+    return saying
 
 
 def _unknown(address: str) -> bool:

@@ -113,3 +113,15 @@ def test_a_source_that_cannot_be_read_or_holds_nothing_is_a_sentence(tmp_path: P
             collect(tmp_path / name, tmp_path / "out")
         assert str(caught.value).count(". ") <= 1
         assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("wrapper", ["", "class/"])
+@pytest.mark.parametrize("make", [make_zip, make_folder])
+def test_a_student_whose_name_begins_with_a_dot_is_not_passed_over_in_silence(
+    tmp_path: Path, make: type[make_zip], wrapper: str
+) -> None:
+    names = ("ann/x.py", "bob/x.py", ".carl/x.py", ".dora.py", ".git/config", "._ann", "ann/.x.py", ".DS_Store")
+    collected = collect(make(tmp_path / "given", {wrapper + name: "a" for name in names}), tmp_path / "out")
+    assert sorted(held(tmp_path / "out")) == ["ann/x.py", "bob/x.py"]
+    told = "Left out, since names that begin with a dot are passed over: .carl, .dora.py. Rename what is a hand-in."
+    assert told in collected.notes

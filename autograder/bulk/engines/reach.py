@@ -160,7 +160,7 @@ class NoSchedulerError(EnvironmentProblem):
     """Nothing answers where the scheduler should be."""
 
 
-def _why(error: BaseException, address: str, ended: bool, tls: bool) -> str:
+def _why(error: BaseException, address: str, over: bool, tls: bool) -> str:
     """Why nothing answers, as the end of a sentence, and what to do about it in another."""
     if _unknown(address):  # Dask's own error may be that its time was up
         return f": no machine of that name is known. {_START}"
@@ -169,7 +169,7 @@ def _why(error: BaseException, address: str, ended: bool, tls: bool) -> str:
     while one is not None and one not in chain:
         chain.append(one)
         one = one.__cause__ or one.__context__
-    if not ended:
+    if not over:
         return f": what is there is none, or speaks another protocol. {_START}"
     if any(isinstance(each, ssl.SSLCertVerificationError) or "alert" in str(each) for each in chain):
         return (

@@ -97,9 +97,9 @@ class Run:
             found["scores beside the softmax"] = problem.with_steps(settings, {**all_on, "AHEAD": 1})
             found["the same, weights in shared memory"] = problem.with_steps(settings, {**all_on, "AHEAD": 2})
             large = {"BLOCK_M": 128, "BLOCK_N": 128, "num_warps": 8, "num_stages": 2}
-            found["a large program (128 x 128), weighted sums beside the softmax"] = problem.with_steps(
-                large, {**all_on, "AHEAD": 3}
-            )
+            large_ahead = {3: "weighted sums beside the softmax", 4: "both products beside the softmax"}
+            for ahead, what in large_ahead.items():
+                found[f"one large program, {what}"] = problem.with_steps(large, {**all_on, "AHEAD": ahead})
             found["one large program a multiprocessor (128 x 128)"] = problem.with_steps(large, all_on)
             return found
 

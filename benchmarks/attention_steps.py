@@ -18,7 +18,7 @@ FULL: Mapping[str, Any] = {
     "SPLIT": True,
     "DESCRIPTORS": True,
     # 1: scores beside the softmax, and weights carried over in float32, in registers; 2: rounded, in shared memory;
-    # 3: the weighted sum of the chunk before beside the softmax
+    # 3: the weighted sum of the chunk before beside the softmax; 4: that, and the scores of the chunk to come
     "AHEAD": 0,
     "LONG_FIRST": True,
     "GROUP": 1,  # with a causal mask, heads whose tiles of one length go together; divides the number of heads
@@ -150,6 +150,38 @@ def _attend_beside(
 
 
 @triton.jit
+def _attend_between(
+    acc, m_i, l_i, q, k, v, base, last, reach, scale, zero,
+    HEAD: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, MASKED: tl.constexpr, MASKED_LAST: tl.constexpr,
+    EXP2: tl.constexpr, DESCRIPTORS: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
+    """As _attend_beside, and the scores of the chunk to come are on their way as well during the softmax.
+
+    Triton waits for products behind one that is used at once: a small one, of zeros.  The scores that are there then
+    are copied, before the next ones are written in their place; zero is 0, which the compiler does not know.
+    """
+    s = tl.dot(q, _chunk(k, base + last, HEAD, BLOCK_N, DESCRIPTORS).T, input_precision=PRECISION)
+    s = _visible(s, reach, last, BLOCK_N, MASKED_LAST)
+    p, alpha, m_i, l_i = _weights(s, m_i, l_i, scale, EXP2)
+    s = tl.dot(q, _chunk(k, base, HEAD, BLOCK_N, DESCRIPTORS).T, input_precision=PRECISION)
+    few = tl.zeros((BLOCK_M, 16), q.dtype)
+    square = tl.zeros((16, 16), q.dtype)
+    for start_n in tl.range(0, last, BLOCK_N):
+        l_i += tl.sum(tl.dot(few, square), 1)
+        here = (s.to(tl.int32, bitcast=True) ^ zero).to(tl.float32, bitcast=True)
+        before = tl.where(start_n == 0, last, start_n - BLOCK_N)
+        v_before = _chunk(v, base + before, HEAD, BLOCK_N, DESCRIPTORS)
+        acc = tl.dot(p.to(q.dtype), v_before, acc * alpha[:, None], input_precision=PRECISION)
+        k_next = _chunk(k, base + start_n + BLOCK_N, HEAD, BLOCK_N, DESCRIPTORS)
+        s = tl.dot(q, k_next.T, input_precision=PRECISION)
+        here = _visible(here, reach, start_n, BLOCK_N, MASKED)
+        p, alpha, m_i, l_i = _weights(here, m_i, l_i, scale, EXP2)
+    before = tl.where(last == 0, last, last - BLOCK_N)
+    v_before = _chunk(v, base + before, HEAD, BLOCK_N, DESCRIPTORS)
+    return tl.dot(p.to(q.dtype), v_before, acc * alpha[:, None], input_precision=PRECISION), m_i, l_i
+
+
+@triton.jit
 def steps_kernel(
     q, k, v, o, lse_ptr, NSEQ, HEADS, scale,
     HEAD: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, CAUSAL: tl.constexpr,
@@ -175,15 +207,21 @@ def steps_kernel(
     m_i = tl.full((BLOCK_M,), float("-inf"), tl.float32)
     l_i = tl.zeros((BLOCK_M,), tl.float32)
     acc = tl.zeros((BLOCK_M, HEAD), tl.float32)
-    if AHEAD == 3:
+    if AHEAD >= 3:
         last = NSEQ - BLOCK_N
         if CAUSAL:
             tl.static_assert(BLOCK_M <= BLOCK_N, "each row has to see a key of the chunk that comes first")
             last = row // BLOCK_N * BLOCK_N
-        acc, m_i, l_i = _attend_beside(
-            acc, m_i, l_i, q_tile, k, v, base, last, reach, scale,
-            HEAD, BLOCK_N, not SPLIT, CAUSAL or not SPLIT, EXP2, DESCRIPTORS, PRECISION,
-        )  # fmt: skip
+        if AHEAD == 3:
+            acc, m_i, l_i = _attend_beside(
+                acc, m_i, l_i, q_tile, k, v, base, last, reach, scale,
+                HEAD, BLOCK_N, not SPLIT, CAUSAL or not SPLIT, EXP2, DESCRIPTORS, PRECISION,
+            )  # fmt: skip
+        else:
+            acc, m_i, l_i = _attend_between(
+                acc, m_i, l_i, q_tile, k, v, base, last, reach, scale, HEADS >> 31,
+                HEAD, BLOCK_M, BLOCK_N, not SPLIT, CAUSAL or not SPLIT, EXP2, DESCRIPTORS, PRECISION,
+            )  # fmt: skip
     elif CAUSAL:
         end = row + BLOCK_M
         if end % BLOCK_N != 0:  # a chunk longer than the tile

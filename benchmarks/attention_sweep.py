@@ -33,7 +33,13 @@ TILES = {
 STAGES = (2, 3, 4)
 ORDERS = [(long_first, group) for long_first in (True, False) for group in (1, 4, 8, 16)]
 ROUNDS = 2
-AHEAD = {0: "no", 1: "yes, p carried in float32", 2: "yes, p carried in q.dtype", 3: "no, weighted sums behind"}
+AHEAD = {
+    0: "no",
+    1: "yes, p carried in float32",
+    2: "yes, p carried in q.dtype",
+    3: "no, weighted sums behind",
+    4: "both",
+}
 KEPT = 8  # settings of each head dimension that the table shows
 REORDERED = 2  # settings of each head dimension that are tried in every order
 
@@ -81,7 +87,7 @@ class Setting:
 def launches(head: int) -> list[Setting]:
     """All launches of a head dimension, with the order of tiles that the solution has."""
     chosen = itertools.product(TILES[head], STAGES, AHEAD)
-    return [Setting(*tile, stages, ahead) for tile, stages, ahead in chosen if ahead != 3 or tile[0] <= tile[1]]
+    return [Setting(*tile, stages, ahead) for tile, stages, ahead in chosen if ahead < 3 or tile[0] <= tile[1]]
 
 
 def orders(setting: Setting) -> list[Setting]:

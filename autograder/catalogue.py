@@ -11,7 +11,7 @@ import hashlib
 import keyword
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
@@ -235,23 +235,27 @@ class Course:
         meant = f"Did you mean {close[0]}? " if close else ""
         raise UsageError(f"There is no exercise called {exercise_id!r}. {meant}The exercises are: {known}.")
 
-    def select(self, ids: Iterable[str] = (), lesson: int | None = None) -> tuple[Exercise, ...]:
-        """The named exercises, or those of one lesson, or all; always in the course's order.
+    def select(self, ids: Iterable[str] = (), lessons: Collection[int] = ()) -> tuple[Exercise, ...]:
+        """The named exercises, or those of some lessons, or all; always in the course's order.
 
         Raises:
-            UsageError: an id or lesson that does not exist, or none of the exercises is in the lesson.
+            UsageError: an id or lesson that does not exist, or none of the exercises is in the lessons.
         """
         chosen = {self.exercise(exercise_id).id for exercise_id in ids}
-        if lesson is not None and lesson not in {item.number for item in self.lessons}:
-            numbers = ", ".join(str(item.number) for item in self.lessons)
-            raise UsageError(f"This course has no lesson {lesson}. Its lessons are: {numbers}.")
+        for lesson in lessons:
+            if lesson not in {item.number for item in self.lessons}:
+                numbers = ", ".join(str(item.number) for item in self.lessons)
+                raise UsageError(f"This course has no lesson {lesson}. Its lessons are: {numbers}.")
         found = tuple(
             exercise
             for exercise in self.exercises
-            if (not chosen or exercise.id in chosen) and (lesson is None or exercise.lesson == lesson)
+            if (not chosen or exercise.id in chosen) and (not lessons or exercise.lesson in lessons)
         )
         if chosen and not found:
-            raise UsageError(f"Lesson {lesson} has no exercise {' or '.join(sorted(chosen))}. Leave one of both out.")
+            numbers = " or ".join(map(str, lessons))
+            raise UsageError(
+                f"{' and '.join(sorted(chosen))} is in no lesson {numbers}. Leave out --lesson, or name another."
+            )
         return found
 
 

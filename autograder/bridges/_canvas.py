@@ -46,8 +46,7 @@ def to_canvas(course: Course, grades: ClassGrades, options: Options, gradebook: 
     points = number(full)
     if column is not None:
         known = _points_possible(gradebook, column) if gradebook is not None else ""
-        if fine.students:
-            _check_points(column, known, full, fixed=options.out_of is not None)
+        _check_points(column, known, full, fixed=options.out_of is not None)
         points = known or points
     rows: list[tuple[str, ...]] = [(*_HEADER, column or harmless(wanted)), (_POINTS, "", "", "", "", points)]
     notes = notes_on_points(fine.students, options)

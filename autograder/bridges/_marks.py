@@ -55,8 +55,8 @@ def ready(students: Sequence[StudentGrade], with_bonus: bool = False) -> Ready:
     for never, names in ungraded.items():
         who = "everyone" if 1 < len(names) == len(students) else ", ".join(names)
         left_out.append(
-            f"{who}: never graded in {a_few(never)}. Run `course grade` without --exercise and --lesson, set the score "
-            "with `course override`, or export what was graded alone, with --lesson or --exercise."
+            f"{who}: never graded in {a_few(never)}. Grade that too (`course grade`), set the score with `course "
+            "override`, or export what was graded alone, with --lesson or --exercise."
         )
     return Ready(tuple(fine), tuple(left_out))
 

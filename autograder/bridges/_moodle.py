@@ -124,10 +124,9 @@ def _made(grades: ClassGrades, fine: Ready, options: Options) -> Sheet:
             participant = f"Participant {ids[student.student]}"
             rows.append((participant, harmless(student.name), harmless(email), mark, _NEVER))
     full = options.out_of if options.out_of is not None else full_marks(fine.students)
-    notes = notes_on_points(fine.students, options)
-    if fine.students:
-        notes.append(
-            f"Made without Moodle's worksheet: the assignment's maximum grade there must be {number(full)}, and for "
-            f"students who have a grade already, tick '{_TICK}' when you upload."
-        )
+    notes = [
+        *notes_on_points(fine.students, options),
+        f"Made without Moodle's worksheet: the assignment's maximum grade there must be {number(full)}, and for "
+        f"students who have a grade already, tick '{_TICK}' when you upload.",
+    ]
     return Sheet(tuple(rows), (*fine.left_out, *without), tuple(notes))

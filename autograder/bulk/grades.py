@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from autograder.bulk.names import a_few
+from autograder.bulk.names import a_few, all_of
 from autograder.bulk.overrides import Override, called_as, exact, load_overrides
 from autograder.bulk.roster import HandedIn, Match, Roster, Student, load_roster
 from autograder.bulk.store import Store
@@ -19,6 +19,9 @@ from autograder.bulk.submissions import Submission
 from autograder.catalogue import Course, Exercise, Lesson
 from autograder.errors import UsageError
 from autograder.result import ExerciseResult, RunResult
+
+_NOTHING_RUN = frozenset({"not-started", "refused", "skipped"})
+_NOT_READ = " was not read: "  # so it is said of files
 
 _BY_HAND = "This exercise was not graded by the course's checks; its score was set by hand."
 
@@ -141,7 +144,9 @@ class GradesReader:
     """Reads the grades under ``out`` one student after another, for those who need not hold them all.
 
     Once all have been read, ``damaged`` has a sentence on each result that cannot be read, ``outdated`` says by id why
-    a result counts as none, and ``unusable`` are the ids of those in whose hand-ins nothing could be graded.
+    a result counts as none, ``unusable`` are the ids of those in whose hand-ins nothing could be graded, and ``unread``
+    says by id what was not read of hand-ins of which nothing was run.  ``without_total`` counts those of whom not all
+    exercises were graded.
 
     Raises:
         UsageError: the roster or the overrides cannot be read.
@@ -167,6 +172,8 @@ class GradesReader:
         self._exercises = {exercise.id for exercise in course.exercises}
         self._read = self._untimed = 0
         self.unusable: list[str] = []
+        self.unread: dict[str, str] = {}
+        self.without_total = 0
         self._called_late: list[str] = []
 
     @property
@@ -194,7 +201,11 @@ class GradesReader:
                 self._called_late += [student] if match.row is not None and match.row.called_late else []
             if result.error is not None and not any(item.outcome == "grader-error" for item in result.exercises):
                 self.unusable.append(student)
-            yield self._grade(student, result, submission, match)
+            elif unread := unread_files(result):
+                self.unread[student] = unread
+            grade = self._grade(student, result, submission, match)
+            self.without_total += bool(grade.never_graded())
+            yield grade
 
     def notes(self) -> tuple[str, ...]:
         """Sentences about who could not be found, and what counts nowhere; complete once all have been read."""
@@ -205,7 +216,7 @@ class GradesReader:
             for row in rows
             if len(self._matched.get(id(row), ())) > 1
         ]
-        names = ", ".join(_called(row) for row in rows if id(row) not in (self._matched.keys() | waiting))
+        names = all_of([_called(row) for row in rows if id(row) not in (self._matched.keys() | waiting)])
         missing = [f"In the roster, and without a hand-in: {names}."] if names else []
         return (
             *self.not_graded(),
@@ -324,6 +335,14 @@ class GradesReader:
 
 def _called(row: Student) -> str:
     return row.name or row.student or row.login or row.email or row.lms_id or row.sis_user_id
+
+
+def unread_files(result: RunResult) -> str:
+    """What is said of files that were not read, as one too large, if nothing of the hand-in was run; or nothing."""
+    if any(exercise.outcome not in _NOTHING_RUN for exercise in result.exercises):
+        return ""
+    said = (*result.notes, *(exercise.message for exercise in result.exercises))
+    return " ".join(dict.fromkeys(sentence for sentence in said if _NOT_READ in sentence))
 
 
 def _with_scores_by_hand(course: Course, result: RunResult, overrides: Mapping[str, Override]) -> RunResult:

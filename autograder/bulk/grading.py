@@ -20,12 +20,16 @@ _LOOK_SECONDS = 5.0  # between two looks at how many jobs are done at once: work
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is: ``fresh`` is whether the student was graded now, or was so already."""
+    """How far a run is: ``fresh`` is whether the student was graded now, or was so already.
+
+    ``last`` are those who are still at work when nobody else is left.
+    """
 
     student: str
     fresh: bool
     done: int
     total: int
+    last: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -78,7 +82,8 @@ class ClassRun:
             nonlocal done
             done += 1
             _count(summary, graded)
-            progress(Progress(graded.student, graded.fresh, done, len(hand_ins)))
+            last = () if more else tuple(hand_in.student for hand_in in running.values())
+            progress(Progress(graded.student, graded.fresh, done, len(hand_ins), last))
 
         try:
             while more or running:

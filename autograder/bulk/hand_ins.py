@@ -37,7 +37,7 @@ def list_hand_ins(folder: Path) -> tuple[tuple[HandInPath, ...], tuple[str, ...]
         UsageError: there is no such folder, nothing is in it, or two entries have one id.
     """
     try:
-        entries = sorted(folder.iterdir())
+        entries = sorted(folder.absolute().iterdir())  # a cluster's workers may stand in other folders
     except OSError as error:
         raise UsageError(f"The folder {folder} cannot be read ({(error.strerror or str(error)).lower()}).") from None
     found: dict[str, HandInPath] = {}

@@ -8,6 +8,11 @@ from collections.abc import Callable, Sequence
 _TELLING = 3  # letters; shorter words are found in many names
 
 
+def all_of(names: Sequence[str]) -> str:
+    """``Jane Doe, Rob Roe``; ``Doe, Jane; Roe, Rob`` where names have commas themselves."""
+    return ("; " if any("," in name for name in names) else ", ").join(names)
+
+
 def a_few(names: Sequence[str]) -> str:
     """``a, b, c and 7 more``."""
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import click
@@ -64,7 +64,12 @@ _MEANT_FOR = {
     help="Only this one, as if the course had no other; may be repeated.",
 )
 @click.option(
-    "--lesson", type=WholeNumber(), shell_complete=complete_lessons, help="Only the exercises of this lesson."
+    "--lesson",
+    "lessons",
+    type=WholeNumber(),
+    multiple=True,
+    shell_complete=complete_lessons,
+    help="Only the exercises of this lesson; may be repeated.",
 )
 @click.option("--column", metavar="TITLE", help="Canvas: the assignment's title; default: the course's.")
 @click.option("--out-of", type=float, metavar="POINTS", help="Canvas, Moodle: scale so that full marks are this.")
@@ -80,7 +85,7 @@ def export(
     out: Path | None,
     roster: Path | None,
     exercises: tuple[str, ...],
-    lesson: int | None,
+    lessons: tuple[int, ...],
     column: str | None,
     out_of: float | None,
     with_bonus: bool,
@@ -130,10 +135,10 @@ def export(
         if target in _CSV and not replace:
             refuse_foreign(store, out)
     grades = class_grades(course, results, roster)
-    if exercises or lesson is not None:
-        chosen = tuple(exercise.id for exercise in course.select(exercises, lesson))
+    if exercises or lessons:
+        chosen = tuple(exercise.id for exercise in course.select(exercises, lessons))
         grades = grades.only(chosen)
-        column = column or f"{course.title}: {a_few(chosen) if exercises else f'lesson {lesson}'}"
+        column = column or f"{course.title}: {a_few(chosen) if exercises else _lessons(lessons)}"
     options = Options(column, out_of, with_bonus)
     _say(grades.notes)
     if target == "nbgrader":
@@ -144,6 +149,8 @@ def export(
     elif target == "csv":
         _write_csv(store, csv_bytes(class_csv(grades.students), excel), out)
         left_out, notes = ready(grades.students).left_out, ()
+    elif not (able := ready(grades.students, with_bonus)).students:
+        left_out, notes = able.left_out, ("Nobody has all grades that this needs, so nothing was written.",)
     else:
         kept = results / "roster.csv"
         file = roster or (kept if kept.exists() else None)
@@ -155,6 +162,12 @@ def export(
     _say(f"Left out: {sentence}" for sentence in left_out)
     damaged = set(store.students()) - {one.student for one in grades.students}
     return EXIT_NOT_ALL if left_out or (student is None and (damaged or grades.waiting)) else EXIT_OK
+
+
+def _lessons(numbers: Collection[int]) -> str:
+    """``lesson 3``, ``lessons 3, 4``."""
+    shown = ", ".join(map(str, sorted(set(numbers))))
+    return f"lesson {shown}" if len(set(numbers)) == 1 else f"lessons {shown}"
 
 
 def _gradescope(

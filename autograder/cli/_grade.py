@@ -43,6 +43,7 @@ from autograder.protocol import printable
 from autograder.reports.terminal import make_console, print_run
 from autograder.session import DEFAULT_SEED
 
+_LINE_SECONDS = 10.0  # without another result, after which it is said who is waited for
 _NEGATIVE = re.compile(r"-[\d.,]+")
 
 
@@ -69,7 +70,12 @@ _NEGATIVE = re.compile(r"-[\d.,]+")
     help="Only this one; may be repeated.",
 )
 @click.option(
-    "--lesson", type=WholeNumber(), shell_complete=complete_lessons, help="Only the exercises of this lesson."
+    "--lesson",
+    "lessons",
+    type=WholeNumber(),
+    multiple=True,
+    shell_complete=complete_lessons,
+    help="Only the exercises of this lesson; may be repeated.",
 )
 @click.option("--replay", is_flag=True, help="Grade one student again, show the whole story, and keep nothing.")
 @click.option("--regrade", is_flag=True, help="Grade everyone again, changed or not.")
@@ -92,7 +98,7 @@ def grade(
     roster: Path | None,
     students: tuple[str, ...],
     exercises: tuple[str, ...],
-    lesson: int | None,
+    lessons: tuple[int, ...],
     replay: bool,
     regrade: bool,
     targets: bool,
@@ -115,7 +121,7 @@ def grade(
         raise UsageError(f"{out} lies in the folder of the hand-ins, and would be graded as one. Choose another --out.")
     found, notes = hand_ins.list_hand_ins(folder)
     chosen_students = _choose(found, students)
-    selected = course.select(exercises, lesson)
+    selected = course.select(exercises, lessons)
     reference = _reference(course)
     asked = EngineOptions(
         engine, workers, device, targets, allow_weak_sandbox, scheduler, scheduler_file, slurm, certificates, tls
@@ -146,7 +152,10 @@ def grade(
     with _saying_how_far(len(chosen_students)) as counting, view:
 
         def step(progress: Progress) -> None:
-            view.at(progress.done, title=progress.student, fresh=progress.fresh)
+            title = "the last of them" if progress.last else progress.student
+            view.at(progress.done, title=title, fresh=progress.fresh)
+            if progress.last:
+                view.wait(f"Waiting for {a_few(progress.last)}", _LINE_SECONDS)
 
         summary = ClassRun(work, run_by, begin).run(chosen_students, counting(step))
     _report(course, store, summary, [one.student for one in found])
@@ -202,7 +211,9 @@ def override(
         if remove:
             if mine.pop(exercise.id, None) is None:
                 raise UsageError(f"There is no override of {exercise.id} for {printable(student)}.")
-            done = f"{student}: {exercise.id} counts as graded again."
+            result = store.read(student)
+            graded = result is not None and exercise.id in {item.id for item in result.exercises}
+            done = f"{student}: {exercise.id} {'counts as graded' if graded else 'has no score'} again."
         else:
             assert score is not None
             old = mine.get(exercise.id)
@@ -273,6 +284,8 @@ def _report(course: Course, store: Store, summary: Summary, present: Sequence[st
     if reader.unusable:
         names = ", ".join(printable(name) for name in reader.unusable)
         say(f"nothing usable from: {names}")
+    for student, sentence in reader.unread.items():
+        say(f"not read, and nothing else usable, from {printable(student)}: {printable(sentence)}")
     for message in dict.fromkeys(summary.faults.values()):
         names = a_few([printable(student) for student, fault in summary.faults.items() if fault == message])
         say(f"NOT GRADED, through no fault of theirs: {names}: {message}")
@@ -280,6 +293,11 @@ def _report(course: Course, store: Store, summary: Summary, present: Sequence[st
         say(f"Note: a layer of the sandbox is missing here: {printable(layer)}")
     for note in reader.notes():
         say(f"Note: {printable(note)}")
+    if count := reader.without_total:
+        say(
+            f"Note: {count} {'has' if count == 1 else 'have'} no total in {store.grades.name}, since some exercises "
+            "were never graded. `course export --lesson` hands on the grades of a lesson alone."
+        )
     gone = sorted(set(store.students()) - set(present))
     if gone:
         names = ", ".join(gone)

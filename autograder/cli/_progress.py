@@ -24,6 +24,7 @@ from autograder.cli._say import say
 from autograder.reports.terminal import make_console
 
 _LINE_SECONDS = 10.0  # between two lines
+_SAME_SECONDS = 30.0  # between two lines of which the second says nothing new but the time
 _RARELY_SECONDS = 60.0  # between two lines on what is waited for since long, such as a batch system's queue
 _LONG_SECONDS = 120.0
 _LOOK_SECONDS = 1.0
@@ -195,9 +196,12 @@ class Lines:
                     self._told = wait
                 elif now - self._said >= pause:
                     self._say(words)
-            elif self._counted and meter.done != meter.total and now - self._said >= _LINE_SECONDS:
+            elif meter.done and meter.done != meter.total and now - self._said >= self._pause():
                 self._say(meter.words())
                 self._counted = 0
+
+    def _pause(self) -> float:
+        return _LINE_SECONDS if self._counted else _SAME_SECONDS
 
     def _say(self, line: str) -> None:
         self._said = self._meter.clock()

@@ -105,7 +105,12 @@ def cli() -> None:
 @click.argument("exercises", nargs=-1, metavar="[EXERCISE]...", shell_complete=complete_exercises)
 @click.option("--dir", "folder", type=click.Path(path_type=Path), help="What to grade: a folder, .py, .ipynb or .zip.")
 @click.option(
-    "--lesson", type=WholeNumber(), help="Only the exercises of this lesson.", shell_complete=complete_lessons
+    "--lesson",
+    "lessons",
+    type=WholeNumber(),
+    multiple=True,
+    help="Only the exercises of this lesson; may be repeated.",
+    shell_complete=complete_lessons,
 )
 @click.option(
     "--device",
@@ -138,7 +143,7 @@ def cli() -> None:
 def check(
     exercises: tuple[str, ...],
     folder: Path | None,
-    lesson: int | None,
+    lessons: tuple[int, ...],
     device: str,
     seed: int,
     json_path: str | None,
@@ -164,7 +169,7 @@ def check(
     try:
         course = current_course()
         _refuse_other_words(course, exercises)
-        selected = course.select(exercises, lesson)
+        selected = course.select(exercises, lessons)
         handin = folder if folder is not None else assignments(course)
         chosen, gpu = choose_device(device)
         require_machine(chosen)

@@ -87,19 +87,19 @@ class _Settings:
     """What the instructor chose when the zip was made; without a lesson it is the whole course."""
 
     hidden_checks: str
-    lesson: int | None
+    lessons: tuple[int, ...]
 
 
 def _settings(source: Path) -> _Settings:
     document = json.loads((source / SETTINGS).read_text(encoding="utf-8"))
-    return _Settings(document["hidden_checks"], document["lesson"])
+    return _Settings(document["hidden_checks"], () if document["lesson"] is None else (document["lesson"],))
 
 
 def _request(course: Course, hand_in: Path, settings: _Settings) -> Request:
     """What to grade, with its hidden checks; the student is called by the folder, which no message then shows."""
     secret = load_secret(course.root / "solutions" / ".secret")
     reference = Reference.load(course, secret)
-    return Request(hand_in, course.select(lesson=settings.lesson), reference=reference, student=hand_in.name)
+    return Request(hand_in, course.select(lessons=settings.lessons), reference=reference, student=hand_in.name)
 
 
 @contextmanager

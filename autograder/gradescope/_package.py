@@ -49,7 +49,7 @@ def make_package(
         CourseError: a file of the course cannot be read.
         UsageError: the wheel is none of this kit, or cannot be built; or there is no such lesson.
     """
-    exercises = course.select(lesson=lesson)
+    exercises = course.select(lessons=() if lesson is None else (lesson,))
     built = read_wheel(wheel) if wheel is not None else build_wheel(course.root)
     load_secret(course.root / "solutions" / ".secret")  # made now, so that `course grade` here draws the same inputs
     files = dict(_course_files(course))

@@ -15,7 +15,7 @@ from autograder.lift import _allow, _numbers, _reasons
 from autograder.lift._numbers import Number
 from autograder.lift._reasons import brief, shown
 from autograder.lift._scope import Constant, Other, Path, Scope
-from autograder.lift._types import Refusal, Remark, UnknownName
+from autograder.lift._types import NoPython, Refusal, Remark, UnknownName
 
 
 @dataclass(slots=True)
@@ -243,6 +243,7 @@ class Expressions:
 
     def call(self, node: ast.Call) -> None:
         """Vet a call of a function of ``tl``, of the file, of Python, or of a method of a tile."""
+        self._require_each_once(node)
         function = node.func
         path = module_path(function)
         if path is not None:
@@ -343,6 +344,13 @@ class Expressions:
             raise Refusal(node.lineno, self._unknown(name))
         elif not (name == "float" and _is_float_of_word(node)):
             self.arguments(node, frozenset())
+
+    def _require_each_once(self, node: ast.Call) -> None:
+        given: set[str | None] = set()
+        for keyword in node.keywords:
+            if keyword.arg is not None and keyword.arg in given:
+                raise NoPython(keyword.lineno, f"{shown(keyword.arg)} is given twice in one call.")
+            given.add(keyword.arg)
 
     def arguments(
         self,

@@ -154,6 +154,12 @@ class Refusal(Exception):
         self.message = message
 
 
+class NoPython(Refusal):
+    """Raised where Python reads a line and would not compile it."""
+
+    outcome = "compile-error"
+
+
 class UnknownName(Refusal):
     """Raised where a name has no meaning at all: a slip such as any compiler would report."""
 

@@ -11,7 +11,7 @@ from autograder.lift._counters import refuse_counters_after_loops
 from autograder.lift._expressions import Expressions, is_literal, module_path
 from autograder.lift._reasons import brief, shown
 from autograder.lift._scope import Constant
-from autograder.lift._types import Refusal
+from autograder.lift._types import NoPython, Refusal
 
 
 @dataclass(slots=True)
@@ -40,6 +40,10 @@ class Vet(Expressions):
             raise Refusal(node.lineno, "The parameters must be plain names, without `*`, `**` or `/`.")
         if getattr(node, "type_params", None):
             raise Refusal(node.lineno, "A generic function is not allowed; remove the square brackets.")
+        names_of = [parameter.arg for parameter in arguments.args]
+        for place, parameter in enumerate(arguments.args):
+            if parameter.arg in names_of[:place]:
+                raise NoPython(parameter.lineno, f"{shown(parameter.arg)} is a parameter twice.")
         for parameter, default in zip(arguments.args[::-1], arguments.defaults[::-1], strict=False):
             names = {inner.id for inner in ast.walk(default) if isinstance(inner, ast.Name)}
             if not is_literal(default) or ("float" in names and self.rebound("float")):

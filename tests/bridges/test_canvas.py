@@ -130,7 +130,7 @@ def test_a_fault_of_the_grader_is_nobodys_zero_unless_a_person_decides(classroom
     assert printed.returncode == 1
     assert "ann: a fault of the grader ended flash" in printed.stderr
     assert "empty: nothing was graded. No readable file." in printed.stderr
-    assert len(table(printed.stdout)) == 2
+    assert printed.stdout == ""
     classroom.override("ann", "flash", 4.0)
     assert [row[1::4] for row in table(export("--to", "canvas").stdout)[2:]] == [["11", "9"]]
 
@@ -151,4 +151,4 @@ def test_the_roster_that_grading_kept_is_used(classroom: Classroom, export: Expo
     printed = export("--to", "canvas")
     assert printed.returncode == 0
     assert table(printed.stdout)[0][5] == "Mini Flash, 2nd (901)"
-    assert "without a hand-in: O'Neil, Bob, Li, Cy" in printed.stderr
+    assert "without a hand-in: O'Neil, Bob; Li, Cy" in printed.stderr

@@ -63,7 +63,7 @@ def test_of_whom_something_was_never_graded_is_left_out(classroom: Classroom, ex
     printed = export("--to", target, *out)
     if target != "nbgrader":  # which may not be there
         assert printed.returncode == 1, printed.stderr
-        assert "Left out: ann: never graded in loads, flash. Run `course grade` without" in printed.stderr
+        assert "Left out: ann: never graded in loads, flash. Grade that too (`course grade`)" in printed.stderr
         assert "did not run where they were graded" not in printed.stderr
     if target == "csv":
         [header, row] = table(printed.stdout)

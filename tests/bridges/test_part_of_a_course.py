@@ -25,14 +25,18 @@ def test_a_class_that_was_graded_in_one_lesson_is_told_of_the_option(lesson7: Cl
     assert printed.stderr.count("never graded") == 1
     assert "Left out: everyone: never graded in flash." in printed.stderr
     assert "alone, with --lesson or --exercise" in printed.stderr
-    made = export("--to", "moodle")
+    assert "Nobody has all grades that this needs, so nothing was written." in printed.stderr
+    assert printed.stdout == ""
+    made = export("--to", "moodle", "--out", lesson7.root / "made.csv")
     assert "must be 0" not in made.stderr
+    assert not (lesson7.root / "made.csv").exists()
 
 
 @pytest.mark.parametrize(
     ("options", "title", "points", "marks"),
     [
         (("--lesson", "7"), "Mini Flash, 2nd: lesson 7", "5", ["5", "1.5"]),
+        (("--lesson", "7", "--lesson", "7"), "Mini Flash, 2nd: lesson 7", "5", ["5", "1.5"]),
         (("--exercise", "loads"), "Mini Flash, 2nd: loads", "2", ["2", "0"]),
         (("--exercise", "softmax", "--column", "Quiz"), "Quiz", "3", ["3", "1.5"]),
     ],
@@ -44,6 +48,12 @@ def test_canvas_gets_a_column_of_that_part(
     assert printed.returncode == 0, printed.stderr
     rows = table(printed.stdout)
     assert [row[5] for row in rows] == [title, points, *marks]
+
+
+def test_several_lessons_are_handed_on_together(classroom: Classroom, export: Export) -> None:
+    classroom.add("ann", FULL, canvas("ann", "Ann", "11"))
+    rows = table(export("--to", "canvas", "--lesson", "8", "--lesson", "7").stdout)
+    assert [row[5] for row in rows] == ["Mini Flash, 2nd: lessons 7, 8", "10", "10"]
 
 
 def test_lateness_of_other_lessons_and_their_bonus_do_not_count(classroom: Classroom, export: Export) -> None:
@@ -67,7 +77,7 @@ def test_tables_and_documents_hold_that_part_alone(lesson7: Classroom, export: E
     ("options", "words"),
     [
         (("--lesson", "9"), "This course has no lesson 9. Its lessons are: 7, 8."),
-        (("--lesson", "7", "--exercise", "flash"), "Lesson 7 has no exercise flash. Leave one of both out."),
+        (("--lesson", "7", "--exercise", "flash"), "flash is in no lesson 7. Leave out --lesson, or name another."),
         (("--exercise", "flsh"), "There is no exercise called 'flsh'. Did you mean flash?"),
     ],
 )

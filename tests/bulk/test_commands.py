@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Callable, Sequence
@@ -218,11 +219,20 @@ def test_whose_hand_in_holds_nothing_usable_is_said_by_every_run(
     for student in ("zoe", "abe"):
         (hand_ins / student).mkdir()
         (hand_ins / student / "essay.pdf").write_bytes(b"%PDF")
+    answer = (own_course.root / "solutions" / "lesson7" / "one_shot_attention.py").read_text()
+    cells = [{"cell_type": "code", "source": text, "metadata": {}, "outputs": []} for text in [answer, *["x"] * 5_000]]
+    notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}
+    (hand_ins / "max").mkdir()
+    (hand_ins / "max" / "lesson7.ipynb").write_text(json.dumps(notebook))
     options = ("--out", tmp_path / "out", "--device", "cpu", "--no-targets", "--exercise", "score_mask", "--plain")
     for _ in range(2):
         graded = course(own_course.root, "grade", hand_ins, *options)
         assert "nothing usable from: abe, zoe\n" in graded.output
-    assert "graded 0, unchanged 5" in graded.output
+        assert "nothing else usable, from max: lesson7.ipynb was not read: it has more than" in graded.output
+        assert "Note: 6 have no total in grades.csv, since some exercises were never graded." in graded.output
+    assert "graded 0, unchanged 6" in graded.output
+    course(own_course.root, "report", tmp_path / "out")
+    assert "lesson7.ipynb was not read: it has more than" in (tmp_path / "out" / "report.html").read_text()
 
 
 def test_a_score_above_an_exercises_points_is_said_wherever_grades_are_shown(

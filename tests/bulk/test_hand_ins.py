@@ -193,3 +193,10 @@ def test_what_was_left_out_is_named_where_nothing_else_is_there(tmp_path: Path) 
         (tmp_path / f"a{number}.txt").write_text("")
     with pytest.raises(UsageError, match=r"a2\.txt is no hand-in: .* 2 more entries are none either"):
         list_hand_ins(tmp_path)
+
+
+def test_paths_are_the_same_wherever_a_worker_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "hand-ins" / "ann").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    ((found,), _) = list_hand_ins(Path("hand-ins"))
+    assert found.path == tmp_path / "hand-ins" / "ann"

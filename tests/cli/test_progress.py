@@ -276,7 +276,17 @@ def test_what_was_graded_before_tells_nothing_of_the_pace() -> None:
     for done in range(1, 60):
         clock.go(1.0)
         lines.at(done, fresh=False)
-    assert said == []
+    assert said == ["30 of 100, 0:30 so far"]
+
+
+def test_that_nothing_gets_on_is_said_less_often() -> None:
+    clock, said = Clock(), list[str]()
+    lines = Lines(9, said.append, clock)
+    lines.at(1)
+    for _ in range(75):
+        clock.go(1.0)
+        lines.tick()
+    assert said == ["1 of 9, 0:10 so far", "1 of 9, 0:40 so far", "1 of 9, 1:10 so far"]
 
 
 def test_lines_come_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -151,7 +151,7 @@ def test_no_scheduler_no_worker_and_other_certificates(
         refused(told, "Dask's scheduler has no worker, and none came in 1 s.")
         assert told.stderr.splitlines()[:2] == [
             f"Connecting to {address}",
-            "Waiting for workers of the cluster (start some with `dask worker`)",
+            "Waiting up to 1 s for workers of the cluster (start some with `dask worker`)",
         ]
     assert not (setting.folder / "none" / "results").exists()
 

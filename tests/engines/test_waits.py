@@ -92,7 +92,7 @@ def test_dask_says_each_thing_that_it_waits_for(monkeypatch: pytest.MonkeyPatch,
     told = Told()
     engine = DaskEngine(Reach(None, "login1:8786"), tmp_path, "cpu", False, False, waits=told)
     asks = "Asking the workers of the cluster what they are and see"
-    workers = ["Waiting for workers of the cluster (start some with `dask worker`)"] if looks else []
+    workers = ["Waiting up to 300 s for workers of the cluster (start some with `dask worker`)"] if looks else []
     with engine.at_work(SimpleNamespace(store=Store(tmp_path / "out"))) as crew:  # type: ignore[arg-type]
         assert told.waits == ["Connecting to login1:8786", *workers, asks, None]
         crew.first()

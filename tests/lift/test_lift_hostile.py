@@ -17,9 +17,10 @@ MEGABYTE = 1 << 20
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    start = time.perf_counter()
+    """Of this process's own: how long it takes by the clock depends on who else is at work."""
+    start = time.process_time()
     yield
-    assert time.perf_counter() - start < seconds
+    assert time.process_time() - start < seconds
 
 
 @pytest.mark.parametrize(

@@ -458,6 +458,15 @@ def test_a_message_of_pythons_that_ends_with_a_mark_gets_no_second_one() -> None
     assert says.message == "Python cannot read this line: invalid syntax."
 
 
+def test_what_python_reads_and_would_not_compile_is_named_by_its_line() -> None:
+    twice = problem(kernel("x = tl.load(\n    x_ptr,\n    mask=n > 0,\n    other=0.0,\n    mask=n > 1,\n)"))
+    assert (twice.outcome, twice.message) == ("compile-error", "`mask` is given twice in one call.")
+    source = kernel("x = tl.load(\n    x_ptr,\n    mask=n > 0,\n    other=0.0,\n    mask=n > 1,\n)")
+    assert source.split("\n")[twice.line - 1].strip() == "mask=n > 1,"
+    same = problem(kernel("return n", parameters="x_ptr, n, n"))
+    assert (same.outcome, same.message) == ("compile-error", "`n` is a parameter twice.")
+
+
 @pytest.mark.parametrize("name", ["inf", "INF", "Infinity"])
 def test_infinity_is_not_a_name_and_how_to_write_it_is_said(name: str) -> None:
     found = problem(kernel(f"return -{name}"))

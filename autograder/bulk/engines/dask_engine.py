@@ -108,7 +108,8 @@ class DaskEngine:
         """
         end = time.monotonic() + self.patience.workers
         if not workers_of(client):
-            self.waits(f"Waiting for workers of the cluster ({self.reach.hint})")
+            longest = "" if self.reach.queued else f" up to {self.patience.workers:.0f} s"
+            self.waits(f"Waiting{longest} for workers of the cluster ({self.reach.hint})")
         while not workers_of(client):
             if time.monotonic() > end and not self.reach.queued:
                 raise EnvironmentProblem(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from autograder.bulk.grades import ClassGrades, StudentGrade
+from autograder.bulk.grades import ClassGrades, StudentGrade, unread_files
 from autograder.reports.html._words import counted
 
 # How `course grade` begins its note on a hand-in that another version of the kit packed.
@@ -44,6 +44,8 @@ def without_hand_in(students: Sequence[StudentGrade]) -> tuple[tuple[StudentGrad
             continue
         if student.result.error is not None:
             found.append((student, student.result.error))
+        elif unread := unread_files(student.result):
+            found.append((student, unread))
         elif outcomes <= {"not-started"}:
             found.append((student, "Nothing is started."))
         elif outcomes <= {"not-started", "skipped"}:

@@ -135,6 +135,12 @@ class Reach:
             from dask_jobqueue import SLURMCluster
         except ImportError:
             raise EnvironmentProblem(f"Slurm is asked through dask-jobqueue, which is not here. {_INSTALL}") from None
+
+        class Whole(SLURMCluster):  # type: ignore[misc]
+            def __del__(self, *rest: Any) -> None:
+                if hasattr(self, "_cluster_info"):  # else it was refused before it was one, and has nothing to close
+                    super().__del__(*rest)
+
         tls: dict[str, Any] = {"protocol": "tcp://"}
         if self.certificates is not None:
             tls = {"protocol": "tls://", "security": self.certificates.security()}
@@ -145,7 +151,7 @@ class Reach:
         if shutil.which("sbatch") is None:
             raise EnvironmentProblem("There is no Slurm here: the command sbatch is not found. See docs/clusters.md.")
         try:
-            cluster = SLURMCluster(processes=1, **tls)
+            cluster = Whole(processes=1, **tls)
         except (ValueError, OSError, RuntimeError) as error:
             reason = str(error).partition("\n")[0].partition(", for example")[0].rstrip(".:")
             raise EnvironmentProblem(

@@ -25,10 +25,10 @@ from autograder.bulk.grades import ClassGrades, class_grades
 from autograder.bulk.names import a_few
 from autograder.bulk.store import Store
 from autograder.bulk.table import class_csv
-from autograder.cli._completion import complete_exercises, complete_lessons
 from autograder.cli._refresh import refresh_grades
 from autograder.cli._say import say
-from autograder.cli.common import WholeNumber, current_course, shared_options
+from autograder.cli._selection import exercise_option, lesson_option
+from autograder.cli.common import current_course, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, UsageError
 from autograder.protocol import printable
 from autograder.release.files import write_whole
@@ -55,22 +55,8 @@ _MEANT_FOR = {
 @click.option(
     "--roster", type=click.Path(path_type=Path), help="A CSV of the class; default: the one grading was given."
 )
-@click.option(
-    "--exercise",
-    "exercises",
-    multiple=True,
-    metavar="EXERCISE",
-    shell_complete=complete_exercises,
-    help="Only this one, as if the course had no other; may be repeated.",
-)
-@click.option(
-    "--lesson",
-    "lessons",
-    type=WholeNumber(),
-    multiple=True,
-    shell_complete=complete_lessons,
-    help="Only the exercises of this lesson; may be repeated.",
-)
+@exercise_option
+@lesson_option
 @click.option("--column", metavar="TITLE", help="Canvas: the assignment's title; default: the course's.")
 @click.option("--out-of", type=float, metavar="POINTS", help="Canvas, Moodle: scale so that full marks are this.")
 @click.option("--with-bonus", is_flag=True, help="Add the points of optional exercises to the totals.")

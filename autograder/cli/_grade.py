@@ -31,10 +31,11 @@ from autograder.bulk.secret import load_secret
 from autograder.bulk.store import Store
 from autograder.bulk.table import write_grades
 from autograder.catalogue import Course
-from autograder.cli._completion import complete_exercises, complete_lessons
+from autograder.cli._completion import complete_exercises
 from autograder.cli._engine import EngineOptions, engine_options, local_maker, make_engine
 from autograder.cli._progress import progress_of
 from autograder.cli._say import say
+from autograder.cli._selection import exercise_option, lesson_option
 from autograder.cli.common import WholeNumber, current_course, shared_options
 from autograder.errors import EXIT_NOT_ALL, EXIT_OK, CourseError, UsageError
 from autograder.handin import a_few
@@ -61,22 +62,8 @@ _NEGATIVE = re.compile(r"-[\d.,]+")
 @click.option("--seed", type=WholeNumber(0, 2**31 - 1), default=DEFAULT_SEED, show_default=True)
 @click.option("--roster", type=click.Path(path_type=Path), help="CSV with ids and extensions; a copy is kept in --out.")
 @click.option("--student", "students", multiple=True, metavar="ID", help="Only this student; may be repeated.")
-@click.option(
-    "--exercise",
-    "exercises",
-    multiple=True,
-    metavar="EXERCISE",
-    shell_complete=complete_exercises,
-    help="Only this one; may be repeated.",
-)
-@click.option(
-    "--lesson",
-    "lessons",
-    type=WholeNumber(),
-    multiple=True,
-    shell_complete=complete_lessons,
-    help="Only the exercises of this lesson; may be repeated.",
-)
+@exercise_option
+@lesson_option
 @click.option("--replay", is_flag=True, help="Grade one student again, show the whole story, and keep nothing.")
 @click.option("--regrade", is_flag=True, help="Grade everyone again, changed or not.")
 @click.option("--targets/--no-targets", default=True, show_default=True, help="Also compile for the course's GPUs.")

@@ -18,10 +18,11 @@ from autograder.attempts import Memory
 from autograder.catalogue import Course, Exercise
 from autograder.cli._bench import bench
 from autograder.cli._cases import check_one_case, only_exercise, print_smallest, repro_options, shown_folder
-from autograder.cli._completion import complete_checks, complete_exercises, complete_lessons, completion_command
+from autograder.cli._completion import complete_checks, complete_exercises, completion_command
 from autograder.cli._doctor import doctor
 from autograder.cli._list import list_exercises
 from autograder.cli._progress import Bar
+from autograder.cli._selection import lesson_option
 from autograder.cli._submit import submit
 from autograder.cli._trace import trace
 from autograder.cli._watch import watch
@@ -104,14 +105,7 @@ def cli() -> None:
 @cli.command()
 @click.argument("exercises", nargs=-1, metavar="[EXERCISE]...", shell_complete=complete_exercises)
 @click.option("--dir", "folder", type=click.Path(path_type=Path), help="What to grade: a folder, .py, .ipynb or .zip.")
-@click.option(
-    "--lesson",
-    "lessons",
-    type=WholeNumber(),
-    multiple=True,
-    help="Only the exercises of this lesson; may be repeated.",
-    shell_complete=complete_lessons,
-)
+@lesson_option
 @click.option(
     "--device",
     type=click.Choice(["auto", "cpu", "cuda"]),
